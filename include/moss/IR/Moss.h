@@ -1,0 +1,48 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The moss dialect: attributes, types and ops.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MOSS_IR_MOSS_H
+#define MOSS_IR_MOSS_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "moss/IR/MossDialect.h.inc"
+#include "moss/IR/MossEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "moss/IR/MossAttrs.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "moss/IR/MossTypes.h.inc"
+
+#define GET_OP_CLASSES
+#include "moss/IR/MossOps.h.inc"
+
+namespace mlir::moss {
+
+/// The K extent of one step of an FP8 matrix unit; every K extent of a tile is
+/// a multiple of it.
+inline constexpr int64_t kMmaStepK = 32;
+
+} // namespace mlir::moss
+
+#endif // MOSS_IR_MOSS_H

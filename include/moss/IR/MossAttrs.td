@@ -1,0 +1,184 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Enums and attributes of the moss dialect.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MOSS_IR_MOSSATTRS_TD
+#define MOSS_IR_MOSSATTRS_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "moss/IR/MossDialect.td"
+
+class Moss_Attr<string name, string attrMnemonic, list<Trait> traits = []>
+    : AttrDef<Moss_Dialect, name, traits> {
+  let mnemonic = attrMnemonic;
+}
+
+//===----------------------------------------------------------------------===//
+// Enums
+//===----------------------------------------------------------------------===//
+
+def Moss_GlobalScale : I32Enum<"GlobalScale",
+    "where a tensor's global FP32 scale comes from", [
+      I32EnumCase<"JIT", 0, "jit">,
+      I32EnumCase<"Delayed", 1, "delayed">,
+      I32EnumCase<"Unit", 2, "unit">,
+      I32EnumCase<"Given", 3, "given">]> {
+  let cppNamespace = "::mlir::moss";
+}
+
+def Moss_ExponentRounding : I32Enum<"ExponentRounding",
+    "how the exact micro exponent is rounded to an integer", [
+      I32EnumCase<"Ceil", 0, "ceil">,
+      I32EnumCase<"Nearest", 1, "nearest">,
+      I32EnumCase<"Floor", 2, "floor">]> {
+  let cppNamespace = "::mlir::moss";
+}
+
+def Moss_AccumulateMode : I32Enum<"AccumulateMode",
+    "where the sum over K is kept", [
+      I32EnumCase<"Fast", 0, "fast">,
+      I32EnumCase<"Promoted", 1, "promoted">]> {
+  let cppNamespace = "::mlir::moss";
+}
+
+//===----------------------------------------------------------------------===//
+// Scaling scheme
+//===----------------------------------------------------------------------===//
+
+def Moss_SchemeAttr : Moss_Attr<"Scheme", "scheme"> {
+  let summary = "how one operand is scaled and quantized";
+  let description = [{
+    An element `t` of the operand is represented as `s * m[group] * q`:
+
+    - `q`, the payload, of `elementType`: `f8E4M3FN` or `f8E5M2`, rounded to
+      nearest even, saturating;
+    - `m`, the micro scale, one per micro group, of `microType`:
+      `f8E8M0FNU` (a power of two, `2^(code - 127)`), `f32`, or absent;
+    - `s`, the global scale, one FP32 number per tensor.
+
+    `group` is the shape of a micro group in the operand's canonical layout
+    `[outer, K]`, K being the dimension that is summed over; `full` (stored as
+    0) stands for the whole extent. So `[1, full]` is a row of the left operand
+    (or a column of C for the right one), `[1, 32]` the OCP MX layout.
+
+    `global` says where `s` comes from: `jit` (the largest finite magnitude of
+    the tensor, or of its finite groups, divided by the largest finite
+    `elementType` value, rounded up), `delayed` (the same from an amax that
+    the program hands over from earlier steps), `unit` (`s = 1`) or `given` (an
+    SSA value).
+
+    `rounding` chooses the micro exponent `e`, for `fmax` the largest finite
+    value of `elementType` (448 or 57344) and `emax` its exponent (8 or 15):
+    `ceil` is the smallest e with `amax <= s * 2^e * fmax`, so that a group
+    never saturates; `nearest` rounds `log2(amax / (s * fmax))` to the nearest
+    integer; `floor` is `floor(log2(amax / s)) - emax`, the OCP MX rule. The
+    last two may saturate and exist for comparison.
+
+    ```mlir
+    #moss.scheme<f8E4M3FN, global = jit>
+    #moss.scheme<f8E4M3FN, micro = f8E8M0FNU, group = [1, full], global = jit, rounding = ceil>
+    ```
+  }];
+  let parameters = (ins
+    "::mlir::Type":$elementType,
+    "::mlir::Type":$microType,
+    "int64_t":$groupOuter,
+    "int64_t":$groupK,
+    "::mlir::moss::GlobalScale":$global,
+    "::mlir::moss::ExponentRounding":$rounding);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Whether there is a micro scale per group.
+    bool hasMicro() const { return static_cast<bool>(getMicroType()); }
+    /// Whether every scale of the scheme that is not global is a power of two.
+    bool isMicroPowerOfTwo() const;
+    /// Whether one micro group spans all of K (or there are none).
+    bool isConstantAlongK() const { return !hasMicro() || getGroupK() == 0; }
+    /// Whether the op needs an SSA value for the global scale or amax.
+    bool needsGlobalOperand() const {
+      return getGlobal() == GlobalScale::Given ||
+             getGlobal() == GlobalScale::Delayed;
+    }
+    /// Whether quantizing yields an FP32 scalar besides payload and micro
+    /// scales: the global scale itself (jit) or this tensor's amax (delayed).
+    bool yieldsGlobal() const {
+      return getGlobal() == GlobalScale::JIT ||
+             getGlobal() == GlobalScale::Delayed;
+    }
+    /// The largest finite value of the element type: 448 or 57344, which both
+    /// are 7 * 2^getMaxShift().
+    double getMaxFinite() const;
+    int getMaxShift() const;
+    /// The number of micro groups along an extent; kDynamic if unknown.
+    static int64_t getNumGroups(int64_t extent, int64_t group);
+    /// The type of the micro scales of an operand of the given [outer, K] shape.
+    SmallVector<int64_t> getMicroShape(ArrayRef<int64_t> shape) const;
+  }];
+}
+
+def Moss_AccumulateAttr : Moss_Attr<"Accumulate", "accumulate"> {
+  let summary = "where the sum over K is kept";
+  let description = [{
+    `fast` keeps the whole sum in the accumulator of the matrix unit, which on
+    Hopper holds 13 fraction bits. `promoted(k)` starts a new partial sum every
+    `k` elements of K and adds it into an FP32 register; `k` is a positive
+    multiple of 32.
+
+    ```mlir
+    #moss.accumulate<fast>
+    #moss.accumulate<promoted(128)>
+    ```
+  }];
+  let parameters = (ins "::mlir::moss::AccumulateMode":$mode,
+                        "int64_t":$interval);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    bool isFast() const { return getMode() == AccumulateMode::Fast; }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Schedule
+//===----------------------------------------------------------------------===//
+
+def Moss_ScheduleAttr : Moss_Attr<"Schedule", "schedule"> {
+  let summary = "how a scaled matmul is cut into tiles and mapped to a machine";
+  let description = [{
+    - `tile`: the M, N and K extents of the block of work of one kernel
+      iteration;
+    - `stages`: slots of the ring of shared memory between the producer and
+      the consumers (ignored on a CPU);
+    - `consumers`: warpgroups that multiply, each with an equal share of the
+      tile's rows (ignored on a CPU);
+    - `raster`: how many tiles along M are visited before the next column of
+      tiles, for reuse in L2;
+    - `blocks`: the most thread blocks of the persistent grid.
+
+    ```mlir
+    #moss.schedule<tile = [128, 256, 128], stages = 4, consumers = 2, raster = 8, blocks = 132>
+    ```
+  }];
+  let parameters = (ins
+    "int64_t":$tileM, "int64_t":$tileN, "int64_t":$tileK,
+    "int64_t":$stages, "int64_t":$consumers, "int64_t":$raster,
+    "int64_t":$blocks);
+  let assemblyFormat = [{
+    `<` `tile` `=` `[` $tileM `,` $tileN `,` $tileK `]`
+    `,` `stages` `=` $stages `,` `consumers` `=` $consumers
+    `,` `raster` `=` $raster `,` `blocks` `=` $blocks `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+#endif // MOSS_IR_MOSSATTRS_TD

@@ -1,0 +1,139 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Ops of scheduled kernels: channels between thread roles, and the roles.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MOSS_IR_MOSSKERNELOPS_TD
+#define MOSS_IR_MOSSKERNELOPS_TD
+
+include "moss/IR/MossOps.td"
+
+def Moss_ChannelOp : Moss_Op<"channel"> {
+  let summary = "create a ring of slots in shared memory";
+  let description = [{
+    Creates a channel whose slots are all empty. Its tiles and barriers live in
+    the thread block's shared memory.
+
+    ```mlir
+    %ch = moss.channel : !moss.channel<4 x (vector<128x128xf8E4M3FN>)>
+    ```
+  }];
+  let results = (outs Res<Moss_ChannelType, "", [MemAlloc]>:$channel);
+  let assemblyFormat = "attr-dict `:` type($channel)";
+}
+
+def Moss_PutOp : Moss_Op<"put", [SameVariadicOperandSize]> {
+  let summary = "fill a slot of a channel with tiles of global memory";
+  let description = [{
+    Waits until slot `position mod stages` is empty, then starts copies of one
+    tile per tile type of the channel, from `sources[i]` at row `rows[i]` and
+    column `cols[i]`, and makes the slot full when all bytes have arrived.
+    Elements past the bounds of a source read as zero. `position` counts the
+    slots put so far (i32, wraps around) and must be the one of the `get` that
+    receives the tiles.
+
+    ```mlir
+    moss.put %ch[%i], %A[%m, %k], %B[%n, %k] : !moss.channel<...>, memref<...>, memref<...>
+    ```
+  }];
+  let arguments = (ins
+    Arg<Moss_ChannelType, "", [MemWrite]>:$channel, I32:$position,
+    Arg<Variadic<AnyTypeOf<[MemRefRankOf<[F8E4M3FN, F8E5M2], [2]>,
+                            Moss_TensorMapType]>>, "", [MemRead]>:$sources,
+    Variadic<Index>:$rows, Variadic<Index>:$cols);
+  let assemblyFormat = [{
+    $channel `[` $position `]` `from` `(` $sources `:` type($sources) `)`
+    `at` `(` $rows `)` `,` `(` $cols `)` attr-dict `:` type($channel)
+  }];
+  let hasVerifier = 1;
+}
+
+def Moss_GetOp : Moss_Op<"get"> {
+  let summary = "wait for a slot of a channel and receive its tiles";
+  let description = [{
+    Waits until slot `position mod stages` is full and yields its tiles. They
+    stay in shared memory, so every use must come before the `release` of the
+    same position, which must follow on every path.
+
+    ```mlir
+    %a, %b = moss.get %ch[%i] : !moss.channel<4 x (vector<128x128xf8E4M3FN>, vector<256x128xf8E4M3FN>)>
+    ```
+  }];
+  let arguments = (ins
+    Arg<Moss_ChannelType, "", [MemRead, MemWrite]>:$channel, I32:$position);
+  let results = (outs Variadic<Moss_TileF8>:$tiles);
+  let assemblyFormat = [{
+    $channel `[` $position `]` attr-dict `:` type($channel) `->` type($tiles)
+  }];
+  let hasVerifier = 1;
+}
+
+def Moss_ReleaseOp : Moss_Op<"release"> {
+  let summary = "mark a slot of a channel as empty again";
+  let description = [{
+    Says that this consumer has read slot `position mod stages`. The slot is
+    empty when every consumer has said so.
+
+    ```mlir
+    moss.release %ch[%i] : !moss.channel<4 x (vector<128x128xf8E4M3FN>)>
+    ```
+  }];
+  let arguments = (ins
+    Arg<Moss_ChannelType, "", [MemRead, MemWrite]>:$channel, I32:$position);
+  let assemblyFormat = "$channel `[` $position `]` attr-dict `:` type($channel)";
+}
+
+def Moss_WarpSpecializeOp : Moss_Op<"warp_specialize", [
+    NoTerminator, SingleBlock, RecursiveMemoryEffects]> {
+  let summary = "run regions as different roles of a thread block's warpgroups";
+  let description = [{
+    Warpgroup 0 of the thread block runs `producer`, in which one thread starts
+    copies; warpgroups 1 to `numConsumers` run `consumer`, whose argument is the
+    consumer's number from 0. Each role is given its budget of registers per
+    thread. Channels are the only bridge between the roles. The op ends when
+    all roles have.
+
+    ```mlir
+    moss.warp_specialize producer registers(40) {
+      ...
+    } consumers(2) registers(232) (%wg) {
+      ...
+    }
+    ```
+  }];
+  let arguments = (ins
+    ConfinedAttr<I64Attr, [IntPositive]>:$numConsumers,
+    ConfinedAttr<I64Attr, [IntPositive]>:$producerRegisters,
+    ConfinedAttr<I64Attr, [IntPositive]>:$consumerRegisters);
+  let regions = (region SizedRegion<1>:$producer, SizedRegion<1>:$consumer);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Moss_EncodeTensorMapOp : Moss_Op<"encode_tensor_map"> {
+  let summary = "describe a memref to the tensor copy engine (on the host)";
+  let description = [{
+    Encodes base address, sizes and row stride of a memref whose innermost
+    stride is 1, with the box and swizzle of the result type. The base must be
+    aligned to 16 bytes and the row stride a multiple of 16 bytes; the runtime
+    reports an error otherwise. A memref with an empty dimension is allowed,
+    and must not be read through the map.
+
+    ```mlir
+    %map = moss.encode_tensor_map %A : memref<?x?xf8E4M3FN> -> !moss.tensor_map<128x128xf8E4M3FN, swizzle = 128>
+    ```
+  }];
+  let arguments = (ins Arg<MemRefRankOf<[AnyType], [2]>, "", [MemRead]>:$source);
+  let results = (outs Res<Moss_TensorMapType, "", [MemAlloc]>:$map);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($map)";
+  let hasVerifier = 1;
+}
+
+#endif // MOSS_IR_MOSSKERNELOPS_TD

@@ -1,0 +1,299 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Ops of the moss dialect on tensors and memrefs (quantized tensors) and on
+// tile values (tiled loops). The ops of scheduled kernels are in
+// MossKernelOps.td.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MOSS_IR_MOSSOPS_TD
+#define MOSS_IR_MOSSOPS_TD
+
+include "mlir/Interfaces/DestinationStyleOpInterface.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "moss/IR/MossAttrs.td"
+include "moss/IR/MossTypes.td"
+
+class Moss_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Moss_Dialect, mnemonic, traits>;
+
+//===----------------------------------------------------------------------===//
+// Type constraints
+//===----------------------------------------------------------------------===//
+
+def Moss_F8 : AnyTypeOf<[F8E4M3FN, F8E5M2], "f8E4M3FN or f8E5M2">;
+def Moss_MicroType : AnyTypeOf<[F8E8M0FNU, F32], "f8E8M0FNU or f32">;
+
+class Moss_Shaped<list<Type> elements, list<int> ranks, string what>
+    : AnyTypeOf<[TensorRankOf<elements, ranks>, MemRefRankOf<elements, ranks>],
+                what>;
+
+def Moss_Source : Moss_Shaped<[BF16, F32], [2],
+    "2-D tensor or memref of bf16 or f32">;
+def Moss_Payload : Moss_Shaped<[F8E4M3FN, F8E5M2], [2],
+    "2-D tensor or memref of f8E4M3FN or f8E5M2">;
+def Moss_Micro : Moss_Shaped<[F8E8M0FNU, F32], [2],
+    "2-D tensor or memref of f8E8M0FNU or f32">;
+def Moss_Scalar : Moss_Shaped<[F32], [0], "0-D tensor or memref of f32">;
+
+def Moss_TileF8 : FixedVectorOfRankAndType<[2], [F8E4M3FN, F8E5M2]>;
+def Moss_TileF32 : FixedVectorOfRankAndType<[2], [F32]>;
+def Moss_TileScale : FixedVectorOfRankAndType<[2], [F8E8M0FNU, F32]>;
+
+//===----------------------------------------------------------------------===//
+// Quantized tensors
+//===----------------------------------------------------------------------===//
+
+class Moss_TensorOp<string mnemonic, list<Trait> traits = []>
+    : Moss_Op<mnemonic, !listconcat([
+        AttrSizedOperandSegments, DestinationStyleOpInterface,
+        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>], traits)> {
+  let hasVerifier = 1;
+}
+
+def Moss_QuantizeOp : Moss_TensorOp<"quantize"> {
+  let summary = "quantize a matrix under a two-level scaling scheme";
+  let description = [{
+    Quantizes the matrix `source` (bf16 or f32) as its `scheme` says, into
+
+    - `payload`, `[outer, K]` of the scheme's element type. With `transpose` the
+      source is `[K, outer]`, and payload element (i, k) comes from source
+      element (k, i);
+    - `micro`, `[ceil(outer / groupOuter), ceil(K / groupK)]`, present when the
+      scheme has micro scales;
+    - `global`, an f32 scalar, present when the scheme's global scale is `jit`
+      (the scale) or `delayed` (the largest finite magnitude of `source`, which
+      the program may hand to a later step).
+
+    The operand `scale` is the global scale (`given`) or an earlier amax
+    (`delayed`), and absent otherwise.
+
+    With `r = 1 / s` in IEEE f32, a payload element is
+    `saturate(round_to_nearest_even((x * r) * 2^-e))`, each product rounded to
+    f32, subnormals kept. The exponent e is exact (see the scheme attribute) and
+    clamped to [-127, 127]. Its special cases:
+
+    - a group of zeros has `e = -127` and zeros (signs kept) as payload;
+    - a group with a NaN or an infinity has micro code 255 (NaN), and NaN as
+      every payload element; without micro scales the group is the tensor, and
+      its global scale is NaN. Other groups are unaffected;
+    - a jit scale of a tensor without finite non-zero elements is 1; it is never
+      below 2^-126, so that its reciprocal is finite and normal.
+
+    ```mlir
+    %q:3 = moss.quantize #scheme ins(%x : tensor<8x64xbf16>)
+        outs(%p, %m, %g : tensor<8x64xf8E4M3FN>, tensor<8x1xf8E8M0FNU>, tensor<f32>)
+    ```
+  }];
+  let arguments = (ins
+    Moss_SchemeAttr:$scheme,
+    UnitAttr:$transpose,
+    Moss_Source:$source,
+    Optional<Moss_Scalar>:$scale,
+    Moss_Payload:$payload,
+    Optional<Moss_Micro>:$micro,
+    Optional<Moss_Scalar>:$global);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    $scheme (`transpose` $transpose^)? `ins` `(` $source `:` type($source) `)`
+    (`scale` `(` $scale^ `:` type($scale) `)`)?
+    `payload` `(` $payload `:` type($payload) `)`
+    (`micro` `(` $micro^ `:` type($micro) `)`)?
+    (`global` `(` $global^ `:` type($global) `)`)?
+    attr-dict (`->` type($results)^)?
+  }];
+  let extraClassDeclaration = [{
+    MutableOperandRange getDpsInitsMutable();
+    /// The result that belongs to an init operand; null on memrefs.
+    Value getPayloadResult();
+    Value getMicroResult();
+    Value getGlobalResult();
+  }];
+}
+
+def Moss_DequantizeOp : Moss_TensorOp<"dequantize"> {
+  let summary = "the values that a quantized matrix stands for";
+  let description = [{
+    `init[i, k] = payload[i, k] * micro[i / groupOuter, k / groupK] * global`,
+    rounded to the element type of `init` (bf16 or f32). The operands have the
+    shapes of the results of `quantize`; `global` is absent when it is 1.
+    Unlike `quantize` it never transposes.
+
+    ```mlir
+    %y = moss.dequantize #scheme payload(%p : tensor<8x64xf8E4M3FN>)
+        micro(%m : tensor<8x1xf8E8M0FNU>) global(%g : tensor<f32>)
+        outs(%init : tensor<8x64xbf16>) -> tensor<8x64xbf16>
+    ```
+  }];
+  let arguments = (ins
+    Moss_SchemeAttr:$scheme,
+    Moss_Payload:$payload,
+    Optional<Moss_Micro>:$micro,
+    Optional<Moss_Scalar>:$global,
+    Moss_Source:$init);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    $scheme `payload` `(` $payload `:` type($payload) `)`
+    (`micro` `(` $micro^ `:` type($micro) `)`)?
+    (`global` `(` $global^ `:` type($global) `)`)?
+    `outs` `(` $init `:` type($init) `)` attr-dict (`->` type($results)^)?
+  }];
+  let extraClassDeclaration = [{
+    MutableOperandRange getDpsInitsMutable() { return getInitMutable(); }
+  }];
+}
+
+def Moss_ScaledMatmulOp : Moss_TensorOp<"scaled_matmul"> {
+  let summary = "multiply two quantized matrices";
+  let description = [{
+    For `lhs` `[M, K]` and `rhs` `[N, K]`, both with K innermost,
+
+        init[m, n] = [init[m, n] +] sum over k of A[m, k] * B[n, k]
+
+    where A and B are the values that `lhs` and `rhs` stand for (see
+    `dequantize`). The old value is added when `accumulates` is set; otherwise
+    `init` is only a destination. `init` is f32 or bf16; a sum is rounded to
+    bf16 once, at the end. `accumulate` says where the sum over K is kept, and
+    `schedule`, when present, how the op is tiled and mapped.
+
+    The micro operands are present when their scheme has micro scales. A global
+    operand that is absent is 1.
+
+    ```mlir
+    %c = moss.scaled_matmul #moss.accumulate<promoted(128)>
+        lhs(#a, %a : tensor<8x64xf8E4M3FN>) micro(%am : tensor<8x1xf8E8M0FNU>) global(%ag : tensor<f32>)
+        rhs(#b, %b : tensor<16x64xf8E4M3FN>) global(%bg : tensor<f32>)
+        outs(%init : tensor<8x16xf32>) -> tensor<8x16xf32>
+    ```
+  }];
+  let arguments = (ins
+    Moss_AccumulateAttr:$accumulate,
+    UnitAttr:$accumulates,
+    Moss_SchemeAttr:$lhs_scheme,
+    Moss_Payload:$lhs,
+    Optional<Moss_Micro>:$lhs_micro,
+    Optional<Moss_Scalar>:$lhs_global,
+    Moss_SchemeAttr:$rhs_scheme,
+    Moss_Payload:$rhs,
+    Optional<Moss_Micro>:$rhs_micro,
+    Optional<Moss_Scalar>:$rhs_global,
+    Moss_Source:$init,
+    OptionalAttr<Moss_ScheduleAttr>:$schedule);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    $accumulate (`accumulates` $accumulates^)?
+    `lhs` `(` $lhs_scheme `,` $lhs `:` type($lhs) `)`
+    (`micro` `(` $lhs_micro^ `:` type($lhs_micro) `)`)?
+    (`global` `(` $lhs_global^ `:` type($lhs_global) `)`)?
+    `rhs` `(` $rhs_scheme `,` $rhs `:` type($rhs) `)`
+    (`micro` `(` $rhs_micro^ `:` type($rhs_micro) `)`)?
+    (`global` `(` $rhs_global^ `:` type($rhs_global) `)`)?
+    `outs` `(` $init `:` type($init) `)`
+    (`schedule` `(` $schedule^ `)`)? attr-dict (`->` type($results)^)?
+  }];
+  let extraClassDeclaration = [{
+    MutableOperandRange getDpsInitsMutable() { return getInitMutable(); }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Tiled loops
+//===----------------------------------------------------------------------===//
+
+def Moss_MmaOp : Moss_Op<"mma", [Pure, AllTypesMatch<["acc", "result"]>]> {
+  let summary = "multiply two FP8 tiles and add to an f32 tile";
+  let description = [{
+    `result[m, n] = acc[m, n] + sum over k of lhs[m, k] * rhs[n, k]` for `lhs` of
+    M x K, `rhs` of N x K and `acc` of M x N. K is a multiple of 32. The order
+    and precision of the sum are the target's: exact products summed in f32 in
+    any order, or the arithmetic of the matrix unit, in steps of 32 along K in
+    ascending order.
+
+    ```mlir
+    %d = moss.mma %a, %b, %c : vector<128x128xf8E4M3FN>, vector<256x128xf8E4M3FN>, vector<128x256xf32>
+    ```
+  }];
+  let arguments = (ins Moss_TileF8:$lhs, Moss_TileF8:$rhs, Moss_TileF32:$acc);
+  let results = (outs Moss_TileF32:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `,` $acc attr-dict
+    `:` type($lhs) `,` type($rhs) `,` type($acc)
+  }];
+  let hasVerifier = 1;
+}
+
+def Moss_RescaleOp : Moss_Op<"rescale", [
+    Pure, AttrSizedOperandSegments, AllTypesMatch<["tile", "result"]>]> {
+  let summary = "apply scales to the rows and columns of an f32 tile";
+  let description = [{
+    `result[m, n] = tile[m, n] * rows[m] * cols[n] * product(scalars)` for `rows`
+    of M x 1 and `cols` of 1 x N, each f8E8M0FNU or f32 or absent, and at most
+    two f32 `scalars`.
+
+    Powers of two (E8M0 scales and the exponents of the scalars) are added as
+    integers, and applied so that no intermediate overflows or flushes when the
+    result is representable. With `c` the product of the scalars' significands,
+    each in [1, 2), and x the sum of all exponents, the result is
+    `(tile * (c * 2^x1)) * 2^x2`, each multiplication rounded to f32, where x1 is
+    x clamped to [-126, 125] (so that `c * 2^x1` is exact and finite) and x2 is
+    `x - x1` clamped to [-126, 126]. An f32 row or column scale takes part like
+    a scalar, after the scalars, rows first. E8M0 code 255 makes the result NaN.
+
+    ```mlir
+    %r = moss.rescale %t rows(%e : vector<128x1xf8E8M0FNU>) by(%sa, %sb) : vector<128x256xf32>
+    ```
+  }];
+  let arguments = (ins Moss_TileF32:$tile, Optional<Moss_TileScale>:$rows,
+                       Optional<Moss_TileScale>:$cols, Variadic<F32>:$scalars);
+  let results = (outs Moss_TileF32:$result);
+  let assemblyFormat = [{
+    $tile (`rows` `(` $rows^ `:` type($rows) `)`)?
+    (`cols` `(` $cols^ `:` type($cols) `)`)? (`by` `(` $scalars^ `)`)?
+    attr-dict `:` type($tile)
+  }];
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let extraClassDeclaration = [{
+    /// Whether every row and column scale is a power of two by its type.
+    bool hasOnlyPowerOfTwoTiles();
+  }];
+}
+
+def Moss_LoadScalesOp : Moss_Op<"load_scales", [
+    MemoryEffects<[MemRead]>]> {
+  let summary = "read the micro scales of a tile's rows or columns";
+  let description = [{
+    Reads the micro scales that belong to R consecutive positions along an
+    operand's outer dimension, starting at `outer`, and to position `k` of K:
+    element r of the result is `source[(outer + r) / groupOuter, k / groupK]`,
+    where a group of 0 spans the whole extent (index 0). `bound` is the outer
+    extent of the operand; positions at or past it yield 1. The result is R x 1
+    (scales of rows) or 1 x R (of columns).
+
+    ```mlir
+    %e = moss.load_scales %micro[%m, %k] bound(%M) group [1, 0]
+        : memref<?x1xf8E8M0FNU> -> vector<128x1xf8E8M0FNU>
+    ```
+  }];
+  let arguments = (ins
+    Arg<MemRefRankOf<[F8E8M0FNU, F32], [2]>, "the micro scales", [MemRead]>:$source,
+    Index:$outer, Index:$k, Index:$bound,
+    ConfinedAttr<I64Attr, [IntNonNegative]>:$groupOuter,
+    ConfinedAttr<I64Attr, [IntNonNegative]>:$groupK);
+  let results = (outs Moss_TileScale:$result);
+  let assemblyFormat = [{
+    $source `[` $outer `,` $k `]` `bound` `(` $bound `)`
+    `group` ` ` `[` $groupOuter `,` $groupK `]` attr-dict
+    `:` type($source) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // MOSS_IR_MOSSOPS_TD

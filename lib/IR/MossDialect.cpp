@@ -1,0 +1,24 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "moss/IR/Moss.h"
+#include "mlir/IR/DialectImplementation.h"
+
+using namespace mlir;
+using namespace mlir::moss;
+
+#include "moss/IR/MossDialect.cpp.inc"
+
+void MossDialect::initialize() {
+  registerAttributes();
+  registerTypes();
+  addOperations<
+#define GET_OP_LIST
+#include "moss/IR/MossOps.cpp.inc"
+      >();
+}

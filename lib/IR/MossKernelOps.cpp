@@ -1,0 +1,131 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Verifiers and syntax of the ops of scheduled kernels.
+//
+//===----------------------------------------------------------------------===//
+
+#include "moss/IR/Moss.h"
+
+using namespace mlir;
+using namespace mlir::moss;
+
+//===----------------------------------------------------------------------===//
+// PutOp and GetOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult PutOp::verify() {
+  ChannelType channel = getChannel().getType();
+  if (getSources().size() != channel.getTiles().size())
+    return emitOpError("the channel's slots hold ")
+           << channel.getTiles().size() << " tiles, but there are "
+           << getSources().size() << " sources";
+  for (auto [source, tile] : llvm::zip_equal(getSources(), channel.getTiles())) {
+    if (auto map = dyn_cast<TensorMapType>(source.getType())) {
+      if (map.getBoxRows() > tile.getDimSize(0) ||
+          map.getBoxCols() != tile.getDimSize(1) ||
+          map.getElementType() != tile.getElementType())
+        return emitOpError("the box of ")
+               << source.getType() << " does not fit the tile " << tile;
+      continue;
+    }
+    Type elementType = cast<MemRefType>(source.getType()).getElementType();
+    if (elementType != tile.getElementType())
+      return emitOpError("source has element type ")
+             << elementType << ", but its tile is " << tile;
+  }
+  return success();
+}
+
+LogicalResult GetOp::verify() {
+  ChannelType channel = getChannel().getType();
+  if (!llvm::equal(getTiles().getTypes(), channel.getTiles()))
+    return emitOpError("must yield the channel's tiles");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// WarpSpecializeOp
+//===----------------------------------------------------------------------===//
+
+ParseResult WarpSpecializeOp::parse(OpAsmParser &parser,
+                                    OperationState &result) {
+  Builder &builder = parser.getBuilder();
+  auto parseCount = [&](StringRef name) -> ParseResult {
+    int64_t value;
+    if (parser.parseLParen() || parser.parseInteger(value) ||
+        parser.parseRParen())
+      return failure();
+    result.addAttribute(name, builder.getI64IntegerAttr(value));
+    return success();
+  };
+  Region *producer = result.addRegion(), *consumer = result.addRegion();
+  OpAsmParser::Argument warpgroup;
+  warpgroup.type = builder.getIndexType();
+  if (parser.parseKeyword("producer") || parser.parseKeyword("registers") ||
+      parseCount(getProducerRegistersAttrName(result.name)) ||
+      parser.parseRegion(*producer) || parser.parseKeyword("consumers") ||
+      parseCount(getNumConsumersAttrName(result.name)) ||
+      parser.parseKeyword("registers") ||
+      parseCount(getConsumerRegistersAttrName(result.name)) ||
+      parser.parseLParen() || parser.parseArgument(warpgroup) ||
+      parser.parseRParen() || parser.parseRegion(*consumer, {warpgroup}) ||
+      parser.parseOptionalAttrDict(result.attributes))
+    return failure();
+  if (producer->empty())
+    producer->emplaceBlock();
+  return success();
+}
+
+void WarpSpecializeOp::print(OpAsmPrinter &printer) {
+  printer << " producer registers(" << getProducerRegisters() << ") ";
+  printer.printRegion(getProducer(), /*printEntryBlockArgs=*/false);
+  printer << " consumers(" << getNumConsumers() << ") registers("
+          << getConsumerRegisters() << ") (";
+  printer.printRegionArgument(getConsumer().getArgument(0), {},
+                              /*omitType=*/true);
+  printer << ") ";
+  printer.printRegion(getConsumer(), /*printEntryBlockArgs=*/false);
+  printer.printOptionalAttrDict(
+      (*this)->getAttrs(),
+      {getNumConsumersAttrName(), getProducerRegistersAttrName(),
+       getConsumerRegistersAttrName()});
+}
+
+LogicalResult WarpSpecializeOp::verify() {
+  if (getProducer().getNumArguments() != 0)
+    return emitOpError("the producer region takes no arguments");
+  if (getConsumer().getNumArguments() != 1 ||
+      !getConsumer().getArgument(0).getType().isIndex())
+    return emitOpError("the consumer region takes the consumer's number, an "
+                       "index");
+  for (int64_t registers : {getProducerRegisters(), getConsumerRegisters()})
+    if (registers < 24 || registers > 256 || registers % 8 != 0)
+      return emitOpError("register budgets must be multiples of 8 from 24 to "
+                         "256, but got ")
+             << registers;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// EncodeTensorMapOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult EncodeTensorMapOp::verify() {
+  auto source = cast<MemRefType>(getSource().getType());
+  if (source.getElementType() != getMap().getType().getElementType())
+    return emitOpError("source has element type ")
+           << source.getElementType() << ", but the map says "
+           << getMap().getType().getElementType();
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(source.getStridesAndOffset(strides, offset)) || strides[1] != 1)
+    return emitOpError("needs a memref whose innermost stride is 1, but got ")
+           << source;
+  return success();
+}

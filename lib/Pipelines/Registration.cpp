@@ -1,0 +1,25 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "moss/CPU/Passes.h"
+#include "moss/GPU/Passes.h"
+#include "moss/IR/Moss.h"
+#include "moss/Pipelines/Pipelines.h"
+#include "moss/Transforms/Passes.h"
+
+using namespace mlir;
+
+void moss::registerDialects(DialectRegistry &registry) {
+  registry.insert<MossDialect>();
+}
+
+void moss::registerPassesAndPipelines() {
+  registerMossTransformsPasses();
+  registerMossCPUPasses();
+  registerMossGPUPasses();
+}

@@ -1,0 +1,67 @@
+// RUN: moss-opt %s | moss-opt | FileCheck %s
+// RUN: moss-opt %s --verify-roundtrip -o /dev/null
+// RUN: moss-opt %s --emit-bytecode | moss-opt | FileCheck %s
+
+#row = #moss.scheme<f8E4M3FN, micro = f8E8M0FNU, group = [1, full], global = jit, rounding = ceil>
+#tensor = #moss.scheme<f8E4M3FN, global = jit>
+
+// CHECK-LABEL: func @tensors
+func.func @tensors(%x: tensor<8x64xbf16>, %w: tensor<64x16xbf16>, %p: tensor<8x64xf8E4M3FN>,
+    %m: tensor<8x1xf8E8M0FNU>, %g: tensor<f32>, %wp: tensor<16x64xf8E4M3FN>, %c: tensor<8x16xbf16>)
+    -> tensor<8x16xbf16> {
+  // CHECK: moss.quantize <f8E4M3FN, micro = f8E8M0FNU, group = [1, full], global = jit, rounding = ceil> ins(
+  %q:3 = moss.quantize #row ins(%x : tensor<8x64xbf16>) payload(%p : tensor<8x64xf8E4M3FN>)
+    micro(%m : tensor<8x1xf8E8M0FNU>) global(%g : tensor<f32>)
+    -> tensor<8x64xf8E4M3FN>, tensor<8x1xf8E8M0FNU>, tensor<f32>
+  // CHECK: moss.quantize <f8E4M3FN, global = jit> transpose ins(
+  %v:2 = moss.quantize #tensor transpose ins(%w : tensor<64x16xbf16>)
+    payload(%wp : tensor<16x64xf8E4M3FN>) global(%g : tensor<f32>)
+    -> tensor<16x64xf8E4M3FN>, tensor<f32>
+  // CHECK: moss.scaled_matmul <promoted(128)> lhs(<f8E4M3FN, micro
+  %r = moss.scaled_matmul #moss.accumulate<promoted(128)>
+    lhs(#row, %q#0 : tensor<8x64xf8E4M3FN>) micro(%q#1 : tensor<8x1xf8E8M0FNU>) global(%q#2 : tensor<f32>)
+    rhs(#tensor, %v#0 : tensor<16x64xf8E4M3FN>) global(%v#1 : tensor<f32>)
+    outs(%c : tensor<8x16xbf16>) schedule(<tile = [128, 256, 128], stages = 4, consumers = 2, raster = 8, blocks = 132>)
+    -> tensor<8x16xbf16>
+  return %r : tensor<8x16xbf16>
+}
+
+// CHECK-LABEL: func @memrefs
+func.func @memrefs(%p: memref<8x64xf8E4M3FN>, %m: memref<8x1xf8E8M0FNU>, %g: memref<f32>, %y: memref<8x64xf32>) {
+  // CHECK: moss.dequantize
+  moss.dequantize #row payload(%p : memref<8x64xf8E4M3FN>) micro(%m : memref<8x1xf8E8M0FNU>)
+    global(%g : memref<f32>) outs(%y : memref<8x64xf32>)
+  return
+}
+
+// CHECK-LABEL: func @tiles
+func.func @tiles(%a: vector<64x32xf8E4M3FN>, %b: vector<16x32xf8E5M2>, %c: vector<64x16xf32>,
+    %micro: memref<?x1xf8E8M0FNU>, %s: f32, %i: index, %n: vector<1x16xf32>) -> vector<64x16xf32> {
+  // CHECK: moss.mma %{{.*}}, %{{.*}}, %{{.*}} : vector<64x32xf8E4M3FN>, vector<16x32xf8E5M2>, vector<64x16xf32>
+  %d = moss.mma %a, %b, %c : vector<64x32xf8E4M3FN>, vector<16x32xf8E5M2>, vector<64x16xf32>
+  // CHECK: moss.load_scales %{{.*}}[%{{.*}}, %{{.*}}] bound(%{{.*}}) group [1, 0]
+  %e = moss.load_scales %micro[%i, %i] bound(%i) group [1, 0] : memref<?x1xf8E8M0FNU> -> vector<64x1xf8E8M0FNU>
+  // CHECK: moss.rescale %{{.*}} rows(%{{.*}} : vector<64x1xf8E8M0FNU>) cols(%{{.*}} : vector<1x16xf32>) by(%{{.*}}, %{{.*}}) : vector<64x16xf32>
+  %r = moss.rescale %d rows(%e : vector<64x1xf8E8M0FNU>) cols(%n : vector<1x16xf32>) by(%s, %s) : vector<64x16xf32>
+  return %r : vector<64x16xf32>
+}
+
+// CHECK-LABEL: func @kernel
+func.func @kernel(%a: memref<?x?xf8E4M3FN>, %i: i32, %m: index) {
+  // CHECK: moss.channel : <4 x (vector<128x128xf8E4M3FN>)>
+  %ch = moss.channel : !moss.channel<4 x (vector<128x128xf8E4M3FN>)>
+  // CHECK: moss.warp_specialize producer registers(40) {
+  moss.warp_specialize producer registers(40) {
+    // CHECK: moss.put %{{.*}}[%{{.*}}] from(%{{.*}} : memref<?x?xf8E4M3FN>) at(%{{.*}}), (%{{.*}}) : <4 x
+    moss.put %ch[%i] from(%a : memref<?x?xf8E4M3FN>) at(%m), (%m) : !moss.channel<4 x (vector<128x128xf8E4M3FN>)>
+  // CHECK: } consumers(2) registers(232) (%{{.*}}) {
+  } consumers(2) registers(232) (%wg) {
+    // CHECK: moss.get %{{.*}}[%{{.*}}]
+    %t = moss.get %ch[%i] : !moss.channel<4 x (vector<128x128xf8E4M3FN>)> -> vector<128x128xf8E4M3FN>
+    // CHECK: moss.release
+    moss.release %ch[%i] : !moss.channel<4 x (vector<128x128xf8E4M3FN>)>
+  }
+  // CHECK: moss.encode_tensor_map %{{.*}} : memref<?x?xf8E4M3FN> -> <128x128xf8E4M3FN, swizzle = 128>
+  %map = moss.encode_tensor_map %a : memref<?x?xf8E4M3FN> -> !moss.tensor_map<128x128xf8E4M3FN, swizzle = 128>
+  return
+}

@@ -1,0 +1,20 @@
+"""Configuration of Moss's lit tests."""
+
+import os
+
+import lit.formats
+from lit.llvm import llvm_config
+
+config.name = "Moss"
+config.test_format = lit.formats.ShTest(not llvm_config.use_lit_shell)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.moss_obj_root, "test")
+
+llvm_config.use_default_substitutions()
+llvm_config.with_environment(
+    "PATH", [os.path.join(config.moss_obj_root, "bin"), config.llvm_tools_dir],
+    append_path=True)
+config.substitutions.append(("%llvm_lib_dir", config.llvm_lib_dir))
+config.substitutions.append(("%moss_lib_dir", os.path.join(config.moss_obj_root, "lib")))

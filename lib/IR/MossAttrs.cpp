@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "moss/IR/Moss.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "moss/IR/Moss.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -36,8 +36,8 @@ static ParseResult parseEnum(AsmParser &parser, EnumT &value,
     return failure();
   std::optional<EnumT> parsed = symbolize(keyword);
   if (!parsed)
-    return parser.emitError(loc) << "expected " << expected << ", but got '"
-                                 << keyword << "'";
+    return parser.emitError(loc)
+           << "expected " << expected << ", but got '" << keyword << "'";
   value = *parsed;
   return success();
 }
@@ -93,8 +93,7 @@ Attribute SchemeAttr::parse(AsmParser &parser, Type) {
   if (microType) {
     if (parser.parseComma() || parser.parseKeyword("rounding") ||
         parser.parseEqual() ||
-        parseEnum<ExponentRounding>(parser, rounding,
-                                    symbolizeExponentRounding,
+        parseEnum<ExponentRounding>(parser, rounding, symbolizeExponentRounding,
                                     "'ceil', 'nearest' or 'floor'"))
       return {};
   }
@@ -217,14 +216,13 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    int64_t tileM, int64_t tileN, int64_t tileK,
                                    int64_t stages, int64_t consumers,
                                    int64_t raster, int64_t blocks) {
-  for (auto [name, value] :
-       {std::pair<StringRef, int64_t>{"tile M", tileM},
-        {"tile N", tileN},
-        {"tile K", tileK},
-        {"stages", stages},
-        {"consumers", consumers},
-        {"raster", raster},
-        {"blocks", blocks}})
+  for (auto [name, value] : {std::pair<StringRef, int64_t>{"tile M", tileM},
+                             {"tile N", tileN},
+                             {"tile K", tileK},
+                             {"stages", stages},
+                             {"consumers", consumers},
+                             {"raster", raster},
+                             {"blocks", blocks}})
     if (value <= 0)
       return emitError() << name << " must be positive, but got " << value;
   if (tileK % kMmaStepK != 0)

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "moss/IR/Moss.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "moss/IR/Moss.h"
 
 using namespace mlir;
 using namespace mlir::moss;

@@ -25,7 +25,8 @@ LogicalResult PutOp::verify() {
     return emitOpError("the channel's slots hold ")
            << channel.getTiles().size() << " tiles, but there are "
            << getSources().size() << " sources";
-  for (auto [source, tile] : llvm::zip_equal(getSources(), channel.getTiles())) {
+  for (auto [source, tile] :
+       llvm::zip_equal(getSources(), channel.getTiles())) {
     if (auto map = dyn_cast<TensorMapType>(source.getType())) {
       if (map.getBoxRows() > tile.getDimSize(0) ||
           map.getBoxCols() != tile.getDimSize(1) ||
@@ -91,10 +92,10 @@ void WarpSpecializeOp::print(OpAsmPrinter &printer) {
                               /*omitType=*/true);
   printer << ") ";
   printer.printRegion(getConsumer(), /*printEntryBlockArgs=*/false);
-  printer.printOptionalAttrDict(
-      (*this)->getAttrs(),
-      {getNumConsumersAttrName(), getProducerRegistersAttrName(),
-       getConsumerRegistersAttrName()});
+  printer.printOptionalAttrDict((*this)->getAttrs(),
+                                {getNumConsumersAttrName(),
+                                 getProducerRegistersAttrName(),
+                                 getConsumerRegistersAttrName()});
 }
 
 LogicalResult WarpSpecializeOp::verify() {

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "moss/IR/Moss.h"
 #include "mlir/IR/OpImplementation.h"
+#include "moss/IR/Moss.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -45,8 +45,7 @@ static void getDestinationStyleEffects(
 
 /// The operands are all tensors, and the results are the inits' types, or all
 /// are memrefs and there are no results.
-static LogicalResult
-verifyDestinationStyle(DestinationStyleOpInterface op) {
+static LogicalResult verifyDestinationStyle(DestinationStyleOpInterface op) {
   bool hasTensor = false, hasMemRef = false;
   for (Type type : op->getOperandTypes()) {
     hasTensor |= isa<RankedTensorType>(type);
@@ -103,9 +102,10 @@ static LogicalResult verifyQuantized(Operation *op, StringRef name,
   if (scheme.hasMicro() != static_cast<bool>(micro))
     return op->emitOpError()
            << name << " scheme "
-           << (scheme.hasMicro() ? "has micro scales, but the operand is missing"
-                                 : "has no micro scales, but there is an "
-                                   "operand");
+           << (scheme.hasMicro()
+                   ? "has micro scales, but the operand is missing"
+                   : "has no micro scales, but there is an "
+                     "operand");
   if (!micro)
     return success();
   auto microType = cast<ShapedType>(micro.getType());
@@ -159,8 +159,7 @@ LogicalResult QuantizeOp::verify() {
   if (scheme.needsGlobalOperand() != static_cast<bool>(getScale()))
     return emitOpError("global scale '")
            << stringifyGlobalScale(scheme.getGlobal()) << "' "
-           << (getScale() ? "takes no scale operand"
-                          : "needs a scale operand");
+           << (getScale() ? "takes no scale operand" : "needs a scale operand");
   if (scheme.yieldsGlobal() != static_cast<bool>(getGlobal()))
     return emitOpError("global scale '")
            << stringifyGlobalScale(scheme.getGlobal()) << "' "
@@ -197,8 +196,8 @@ LogicalResult DequantizeOp::verify() {
       !compatible(shape[1], initShape[1]))
     return emitOpError("init must be ")
            << shapeString(shape) << ", but is " << shapeString(initShape);
-  if (failed(verifyQuantized(*this, "the", getScheme(), getPayload(),
-                             getMicro())))
+  if (failed(
+          verifyQuantized(*this, "the", getScheme(), getPayload(), getMicro())))
     return failure();
   return verifyDestinationStyle(*this);
 }
@@ -251,8 +250,8 @@ LogicalResult MmaOp::verify() {
   if (acc.getDimSize(0) != lhs.getDimSize(0) ||
       acc.getDimSize(1) != rhs.getDimSize(0))
     return emitOpError("the accumulator must be ")
-           << shapeString({lhs.getDimSize(0), rhs.getDimSize(0)})
-           << ", but is " << shapeString(acc.getShape());
+           << shapeString({lhs.getDimSize(0), rhs.getDimSize(0)}) << ", but is "
+           << shapeString(acc.getShape());
   return success();
 }
 

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "moss/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "moss/Transforms/Passes.h"
 
 namespace mlir::moss {
 #define GEN_PASS_DEF_MOSSEXPANDRESCALE
@@ -19,7 +19,8 @@ using namespace mlir;
 using namespace mlir::moss;
 
 namespace {
-struct ExpandRescalePass : moss::impl::MossExpandRescaleBase<ExpandRescalePass> {
+struct ExpandRescalePass
+    : moss::impl::MossExpandRescaleBase<ExpandRescalePass> {
   void runOnOperation() override {}
 };
 } // namespace

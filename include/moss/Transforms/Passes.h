@@ -13,8 +13,8 @@
 #ifndef MOSS_TRANSFORMS_PASSES_H
 #define MOSS_TRANSFORMS_PASSES_H
 
-#include "moss/IR/Moss.h"
 #include "mlir/Pass/Pass.h"
+#include "moss/IR/Moss.h"
 
 namespace mlir::moss {
 

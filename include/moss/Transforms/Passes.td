@@ -11,9 +11,161 @@
 
 include "mlir/Pass/PassBase.td"
 
+//===----------------------------------------------------------------------===//
+// moss-choose-schedule
+//===----------------------------------------------------------------------===//
+
+def MossChooseSchedule : Pass<"moss-choose-schedule"> {
+  let summary = "Attach a schedule to every moss.scaled_matmul";
+  let description = [{
+    Fills the `schedule` of each `moss.scaled_matmul` that has none, from its
+    shape, its schemes, its accumulation and the target, and checks that it fits
+    the target's shared memory and registers. Ops that have a schedule keep it,
+    and it is checked too. Single fields can be overridden by options.
+
+    ```mlir
+    moss.scaled_matmul #moss.accumulate<fast> lhs(...) rhs(...) outs(%c : memref<?x?xbf16>)
+    // becomes, for target=sm_90a
+    moss.scaled_matmul #moss.accumulate<fast> lhs(...) rhs(...) outs(%c : memref<?x?xbf16>)
+      schedule(<tile = [128, 256, 128], stages = 4, consumers = 2, raster = 8, blocks = 132>)
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"sm_90a\"",
+           "Machine to schedule for: sm_90a or cpu">,
+    ListOption<"tile", "tile", "int64_t", "Tile extents M,N,K">,
+    Option<"stages", "stages", "int64_t", "0",
+           "Slots of the shared-memory ring (0: as many as fit, up to 8)">,
+    Option<"consumers", "consumers", "int64_t", "0",
+           "Consumer warpgroups (0: chosen)">,
+    Option<"raster", "raster", "int64_t", "0",
+           "Tiles along M visited before the next column (0: chosen)">,
+    Option<"blocks", "blocks", "int64_t", "0",
+           "Most thread blocks of the grid (0: one a multiprocessor)">,
+  ];
+}
+
 def MossExpandRescale : Pass<"moss-expand-rescale"> {
   let summary = "Expand moss.rescale into arithmetic on tile values";
   let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// moss-fuse-accumulator
+//===----------------------------------------------------------------------===//
+
+def MossFuseAccumulator : Pass<"moss-fuse-accumulator"> {
+  let summary = "Keep the sum of a loop in the accumulator of moss.mma";
+  let description = [{
+    In loops that ask for `#moss.accumulate<fast>` and whose sum is not rescaled
+    inside, the addition after `moss.mma` is fused into it, so that the matrix
+    unit keeps the whole sum. This changes rounding; a remark states the bound
+    on the error for the loop's K. Loops that ask for promotion are left alone.
+
+    ```mlir
+    %p = moss.mma %a, %b, %zero : ...
+    %s = arith.addf %c, %p : vector<128x256xf32>
+    // becomes
+    %s = moss.mma %a, %b, %c : ...
+    ```
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// moss-hoist-dequant
+//===----------------------------------------------------------------------===//
+
+def MossHoistDequant : Pass<"moss-hoist-dequant"> {
+  let summary = "Move dequantization out of the loop over K";
+  let description = [{
+    A loop that adds rescaled partial sums,
+
+    ```mlir
+    %acc = scf.for %k = ... iter_args(%c = %zero) -> (vector<128x256xf32>) {
+      %p = ...
+      %r = moss.rescale %p rows(%e : vector<128x1xf8E8M0FNU>) : vector<128x256xf32>
+      %s = arith.addf %c, %r : vector<128x256xf32>
+      scf.yield %s : vector<128x256xf32>
+    }
+    ```
+
+    becomes, when the scales do not depend on the loop,
+
+    ```mlir
+    %sum = scf.for %k = ... iter_args(%c = %zero) -> (vector<128x256xf32>) {
+      %p = ...
+      %s = arith.addf %c, %p : vector<128x256xf32>
+      scf.yield %s : vector<128x256xf32>
+    }
+    %acc = moss.rescale %sum rows(%e : vector<128x1xf8E8M0FNU>) : vector<128x256xf32>
+    ```
+
+    Theorem. Let every scale be a power of two that is constant over the loop.
+    Multiplying by it commutes with IEEE addition wherever no operation
+    overflows or yields a subnormal, since it only adds to exponents and leaves
+    significands and their rounding alone. So there the two forms are equal bit
+    for bit. In the hoisted form no operation inside the loop overflows or
+    yields a subnormal: products of FP8 values lie between 2^-32 and 2^32, and
+    their sums below 2^32 K; so elsewhere the hoisted form is the more accurate.
+    Hence the move needs no fast-math flag.
+
+    Scales that are not powers of two (f32 micro scales) change the rounding;
+    they are moved only if the `arith.addf` carries the fast-math flag `reassoc`
+    or `allow-reassociation` is set. A scale that changes every G elements of K
+    is moved to the boundary of a strip-mined loop of G elements and no further.
+    Two rescales in a row, of which one has only powers of two, are merged.
+
+    Every decision is a remark of category `moss-hoist-dequant`, with its reason.
+  }];
+  let options = [
+    Option<"allowReassociation", "allow-reassociation", "bool", "false",
+           "Also move scales that are not powers of two, which changes rounding">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// moss-tile-to-loops
+//===----------------------------------------------------------------------===//
+
+def MossTileToLoops : Pass<"moss-tile-to-loops"> {
+  let summary = "Lower moss.scaled_matmul to loops over tiles";
+  let description = [{
+    Lowers each `moss.scaled_matmul` on memrefs, by its schedule, to a parallel
+    loop over tiles of the result around a loop over K on tile values. The loop
+    is naive: micro scales are applied to the partial sum of every iteration, as
+    the scheme says, and global scales after the loop. `moss-hoist-dequant`
+    improves on it.
+
+    Tiles at the edge of an operand read zeros past its bounds, and writes past
+    the bounds of the result are dropped. If the promotion interval exceeds the
+    tile's K extent, an inner loop chains `moss.mma` over the interval. Ops
+    without schedule, and tiles on which a micro scale is not constant, are
+    errors.
+
+    ```mlir
+    scf.forall (%m, %n) = (0, 0) to (%M, %N) step (128, 256) {
+      %rows = moss.load_scales %am[%m, %c0] bound(%M) group [1, 0] : ...
+      %acc = scf.for %k = %c0 to %K step %c128 iter_args(%c = %zero) -> (vector<128x256xf32>) {
+        %a = vector.transfer_read %A[%m, %k], %pad : ...
+        %b = vector.transfer_read %B[%n, %k], %pad : ...
+        %p = moss.mma %a, %b, %zero : ...
+        %r = moss.rescale %p rows(%rows : vector<128x1xf8E8M0FNU>) : vector<128x256xf32>
+        %s = arith.addf %c, %r : vector<128x256xf32>
+        scf.yield %s : vector<128x256xf32>
+      }
+      %scaled = moss.rescale %acc by(%sa, %sb) : vector<128x256xf32>
+      %t = arith.truncf %scaled : vector<128x256xf32> to vector<128x256xbf16>
+      vector.transfer_write %t, %C[%m, %n] : ...
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::ub::UBDialect",
                            "::mlir::vector::VectorDialect"];
 }
 

@@ -1,0 +1,83 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the compiler knows of a target, in one place: the budgets that a
+// schedule must fit, and the schedules that suit it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MOSS_TRANSFORMS_TARGET_H
+#define MOSS_TRANSFORMS_TARGET_H
+
+#include "moss/IR/Moss.h"
+
+namespace mlir::moss {
+
+enum class TargetKind { CPU, SM90a };
+
+/// Budgets of one thread block, and the size of the machine.
+struct TargetInfo {
+  TargetKind kind;
+  StringRef name;
+  /// Dynamic shared memory that one block may use, in bytes.
+  int64_t sharedMemory;
+  /// Registers of a multiprocessor, all held by the one resident block.
+  int64_t registers;
+  /// Multiprocessors: the size of a persistent grid.
+  int64_t multiprocessors;
+  /// Threads of a warpgroup, the unit that multiplies.
+  int64_t warpgroupSize;
+};
+
+/// The target named `name`, or failure if there is none. Names: `cpu`,
+/// `sm_90a`.
+FailureOr<TargetInfo> lookupTarget(StringRef name);
+
+/// The names that lookupTarget knows, for diagnostics.
+StringRef getTargetNames();
+
+/// Where everything lies in the shared memory of a kernel, and how registers
+/// are shared out; all derived from the schedule.
+struct KernelBudget {
+  int64_t threads;
+  int64_t lhsTileBytes, rhsTileBytes, stageBytes;
+  /// Offsets from the base of shared memory, which is aligned to 1024 bytes.
+  int64_t outputOffset, barrierOffset;
+  int64_t sharedBytes;
+  int64_t producerRegisters, consumerRegisters;
+  /// FP32 accumulators a consumer thread holds, promotion's second set
+  /// included.
+  int64_t accumulatorRegisters;
+};
+
+/// One box of the output that a warpgroup stores at a time: 64 rows of 128
+/// bytes, and how many of them each warpgroup buffers.
+inline constexpr int64_t kStoreBoxRows = 64;
+inline constexpr int64_t kStoreBoxRowBytes = 128;
+inline constexpr int64_t kStoreBuffers = 2;
+
+/// The budget of a kernel, or failure after an error that says which limit of
+/// the target the schedule exceeds, or which tile shape the matrix unit lacks.
+FailureOr<KernelBudget>
+computeKernelBudget(function_ref<InFlightDiagnostic()> emitError,
+                    const TargetInfo &target, ScheduleAttr schedule,
+                    bool isPromoted);
+
+/// Overrides of single schedule fields; absent fields are chosen.
+struct ScheduleOverrides {
+  std::optional<int64_t> tileM, tileN, tileK, stages, consumers, raster, blocks;
+};
+
+/// The schedule of a scaled matmul on a target, with `overrides` applied.
+/// Deterministic in the op's shape, schemes and accumulation.
+ScheduleAttr chooseSchedule(const TargetInfo &target, ScaledMatmulOp op,
+                            const ScheduleOverrides &overrides);
+
+} // namespace mlir::moss
+
+#endif // MOSS_TRANSFORMS_TARGET_H

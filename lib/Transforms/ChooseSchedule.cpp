@@ -1,0 +1,84 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "moss/Transforms/Passes.h"
+#include "moss/Transforms/Target.h"
+
+namespace mlir::moss {
+#define GEN_PASS_DEF_MOSSCHOOSESCHEDULE
+#include "moss/Transforms/Passes.h.inc"
+} // namespace mlir::moss
+
+using namespace mlir;
+using namespace mlir::moss;
+
+namespace {
+struct ChooseSchedulePass
+    : moss::impl::MossChooseScheduleBase<ChooseSchedulePass> {
+  using MossChooseScheduleBase::MossChooseScheduleBase;
+
+  void runOnOperation() override {
+    FailureOr<TargetInfo> info = lookupTarget(target);
+    if (failed(info)) {
+      emitError(getOperation()->getLoc())
+          << "unknown target '" << target << "': expected " << getTargetNames();
+      return signalPassFailure();
+    }
+    ScheduleOverrides overrides;
+    if (failed(parseOverrides(overrides)))
+      return signalPassFailure();
+    WalkResult result = getOperation()->walk([&](ScaledMatmulOp op) {
+      if (!op.getSchedule())
+        op.setScheduleAttr(chooseSchedule(*info, op, overrides));
+      return info->kind == TargetKind::CPU ? WalkResult::advance()
+                                           : checkBudget(*info, op);
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+
+private:
+  /// Options that were given, checked to be positive.
+  LogicalResult parseOverrides(ScheduleOverrides &overrides) {
+    auto set = [&](StringRef name, int64_t value,
+                   std::optional<int64_t> &field) -> LogicalResult {
+      if (value < 0)
+        return emitError(getOperation()->getLoc())
+               << "option '" << name << "' must be positive, but is " << value;
+      if (value > 0)
+        field = value;
+      return success();
+    };
+    if (!tile.empty()) {
+      if (tile.size() != 3)
+        return emitError(getOperation()->getLoc())
+               << "option 'tile' takes three extents M,N,K, but got "
+               << tile.size();
+      if (llvm::any_of(tile, [](int64_t extent) { return extent <= 0; }) ||
+          tile[2] % kMmaStepK != 0)
+        return emitError(getOperation()->getLoc())
+               << "option 'tile' takes positive extents, K a multiple of "
+               << kMmaStepK;
+      overrides.tileM = tile[0];
+      overrides.tileN = tile[1];
+      overrides.tileK = tile[2];
+    }
+    return success(
+        succeeded(set("stages", stages, overrides.stages)) &&
+        succeeded(set("consumers", consumers, overrides.consumers)) &&
+        succeeded(set("raster", raster, overrides.raster)) &&
+        succeeded(set("blocks", blocks, overrides.blocks)));
+  }
+
+  static WalkResult checkBudget(const TargetInfo &info, ScaledMatmulOp op) {
+    return LogicalResult(computeKernelBudget([&] { return op.emitOpError(); },
+                                             info, *op.getSchedule(),
+                                             !op.getAccumulate().isFast()));
+  }
+};
+} // namespace

@@ -1,0 +1,85 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
+#include "moss/Transforms/Passes.h"
+
+namespace mlir::moss {
+#define GEN_PASS_DEF_MOSSFUSEACCUMULATOR
+#include "moss/Transforms/Passes.h.inc"
+} // namespace mlir::moss
+
+using namespace mlir;
+using namespace mlir::moss;
+
+static constexpr llvm::StringLiteral kCategory = "moss-fuse-accumulator";
+
+/// Say what keeping the sum in the matrix unit costs. One step aligns 32
+/// products and the accumulator to the largest of them, cuts each toward zero
+/// at 13 fraction bits, and cuts the sum once more (MMA-Sim, arXiv 2511.10909):
+/// less than 34 * 2^-13 of the largest addend, which is at most the largest
+/// product or partial sum.
+static void remarkBound(scf::ForOp loop, MmaOp mma) {
+  auto remark = remark::passed(
+      mma.getLoc(), remark::RemarkOpts::name("fast").category(kCategory));
+  std::optional<int64_t> extent = getConstantIntValue(loop.getUpperBound());
+  remark << "the whole sum stays in the matrix unit: each of ";
+  if (extent)
+    remark << std::to_string(llvm::divideCeil(*extent, kMmaStepK));
+  else
+    remark << "K / 32";
+  remark << " steps may lose up to 34 * 2^-13 of the largest partial sum or "
+            "product, toward zero; #moss.accumulate<promoted(128)> bounds "
+            "this by 4 steps";
+}
+
+/// Fuse `carried + mma(a, b, 0)` into `mma(a, b, carried)`.
+static void fuse(scf::ForOp loop, unsigned index) {
+  Value carried = loop.getRegionIterArg(index);
+  auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+  auto add = yield.getOperand(index).getDefiningOp<arith::AddFOp>();
+  if (!add || !carried.hasOneUse())
+    return;
+  Value other = add.getLhs() == carried ? add.getRhs() : add.getLhs();
+  auto mma = other.getDefiningOp<MmaOp>();
+  if (!mma || other == carried || !mma->hasOneUse() ||
+      (add.getLhs() != carried && add.getRhs() != carried)) {
+    if (other.getDefiningOp<RescaleOp>())
+      remark::missed(add.getLoc(),
+                     remark::RemarkOpts::name("rescaled").category(kCategory))
+          << "partial sums are rescaled inside the loop, so they cannot stay "
+             "in the matrix unit";
+    return;
+  }
+  if (!matchPattern(mma.getAcc(), m_AnyZeroFloat()))
+    return;
+  remarkBound(loop, mma);
+  mma.getAccMutable().assign(carried);
+  add.getResult().replaceAllUsesWith(mma.getResult());
+  add.erase();
+}
+
+namespace {
+struct FuseAccumulatorPass
+    : moss::impl::MossFuseAccumulatorBase<FuseAccumulatorPass> {
+  void runOnOperation() override {
+    getOperation()->walk([](scf::ForOp loop) {
+      // A loop split at group boundaries asks on its outer loop.
+      auto accumulate = loop->getAttrOfType<AccumulateAttr>("moss.accumulate");
+      if (!accumulate || !accumulate.isFast())
+        return;
+      for (unsigned index = 0; index < loop.getNumRegionIterArgs(); ++index)
+        fuse(loop, index);
+    });
+  }
+};
+} // namespace

@@ -1,0 +1,342 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Moves moss.rescale out of loops that add its results. For each candidate the
+// pass splits the scales into those that are constant over the loop, those
+// that change at the boundary of a micro group longer than a step, and those
+// that change at every step, and moves each as far as it can go.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "moss/Transforms/Passes.h"
+#include <numeric>
+
+namespace mlir::moss {
+#define GEN_PASS_DEF_MOSSHOISTDEQUANT
+#include "moss/Transforms/Passes.h.inc"
+} // namespace mlir::moss
+
+using namespace mlir;
+using namespace mlir::moss;
+
+namespace {
+
+/// The sum `carried + rescale(partial)` of one iteration argument of a loop.
+struct RescaledSum {
+  scf::ForOp loop;
+  unsigned index;
+  arith::AddFOp add;
+  RescaleOp rescale;
+};
+
+/// How far a scale can move.
+enum class Reach { Absent, Epilogue, GroupBoundary, Step };
+
+} // namespace
+
+static constexpr llvm::StringLiteral kCategory = "moss-hoist-dequant";
+
+static remark::RemarkOpts remarkNamed(StringRef name) {
+  return remark::RemarkOpts::name(name).category(kCategory);
+}
+
+//===----------------------------------------------------------------------===//
+// Matching
+//===----------------------------------------------------------------------===//
+
+/// Match iteration argument `index` of `loop` as a sum of rescaled values that
+/// starts from zero and is used for nothing else.
+static std::optional<RescaledSum> matchRescaledSum(scf::ForOp loop,
+                                                   unsigned index) {
+  Value carried = loop.getRegionIterArg(index);
+  auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+  auto add = yield.getOperand(index).getDefiningOp<arith::AddFOp>();
+  if (!add || add->getBlock() != loop.getBody() || !add->hasOneUse() ||
+      !carried.hasOneUse() ||
+      !matchPattern(loop.getInitArgs()[index], m_AnyZeroFloat()))
+    return std::nullopt;
+  Value other;
+  if (add.getLhs() == carried)
+    other = add.getRhs();
+  else if (add.getRhs() == carried)
+    other = add.getLhs();
+  else
+    return std::nullopt;
+  auto rescale = other.getDefiningOp<RescaleOp>();
+  if (!rescale || !rescale->hasOneUse() ||
+      rescale->getBlock() != loop.getBody())
+    return std::nullopt;
+  return RescaledSum{loop, index, add, rescale};
+}
+
+/// The load of `scales` if it changes only every groupK elements of the loop,
+/// which begins at 0 and steps evenly through the group.
+static LoadScalesOp matchGroupedLoad(scf::ForOp loop, Value scales) {
+  auto load = scales.getDefiningOp<LoadScalesOp>();
+  if (!load || load.getK() != loop.getInductionVar() ||
+      load->getBlock() != loop.getBody() ||
+      !loop.isDefinedOutsideOfLoop(load.getSource()) ||
+      !loop.isDefinedOutsideOfLoop(load.getOuter()) ||
+      !loop.isDefinedOutsideOfLoop(load.getBound()))
+    return {};
+  APInt step;
+  if (!matchPattern(loop.getLowerBound(), m_Zero()) ||
+      !matchPattern(loop.getStep(), m_ConstantInt(&step)))
+    return {};
+  int64_t group = load.getGroupK();
+  if (group <= step.getSExtValue() || group % step.getSExtValue() != 0)
+    return {};
+  return load;
+}
+
+static Reach getReach(scf::ForOp loop, Value scales) {
+  if (!scales)
+    return Reach::Absent;
+  if (loop.isDefinedOutsideOfLoop(scales))
+    return Reach::Epilogue;
+  return matchGroupedLoad(loop, scales) ? Reach::GroupBoundary : Reach::Step;
+}
+
+/// Whether moving `scales` keeps the bits, by its type.
+static bool isPowerOfTwo(Value scales) {
+  return isa<Float8E8M0FNUType>(
+      cast<VectorType>(scales.getType()).getElementType());
+}
+
+//===----------------------------------------------------------------------===//
+// Rewriting
+//===----------------------------------------------------------------------===//
+
+/// Move the parts of `sum`'s rescale that are given to after the loop; keep the
+/// others where they are.
+static void hoistToEpilogue(RewriterBase &rewriter, RescaledSum sum, Value rows,
+                            Value cols, ArrayRef<Value> scalars) {
+  RescaleOp rescale = sum.rescale;
+  // The sum's value is the same as before only after the hoisted rescale.
+  rewriter.setInsertionPointAfter(sum.loop);
+  Value result = sum.loop.getResult(sum.index);
+  auto hoisted = RescaleOp::create(rewriter, rescale.getLoc(), result, rows,
+                                   cols, scalars);
+  rewriter.replaceAllUsesExcept(result, hoisted.getResult(), hoisted);
+
+  rewriter.modifyOpInPlace(rescale, [&] {
+    if (rows)
+      rescale.getRowsMutable().clear();
+    if (cols)
+      rescale.getColsMutable().clear();
+    if (!scalars.empty())
+      rescale.getScalarsMutable().clear();
+  });
+  if (!rescale.getRows() && !rescale.getCols() && rescale.getScalars().empty())
+    rewriter.replaceOp(rescale, rescale.getTile());
+}
+
+/// Split the loop at group boundaries of `group` elements:
+///
+///   for k0 = 0 to K step group
+///     inner = for k = k0 to min(k0 + group, K) step s { inner + partial }
+///     outer = outer + rescale(inner)
+static void stripMine(RewriterBase &rewriter, RescaledSum sum, int64_t group) {
+  scf::ForOp loop = sum.loop;
+  ImplicitLocOpBuilder b(loop.getLoc(), rewriter);
+  b.setInsertionPoint(loop);
+  Value step = arith::ConstantIndexOp::create(b, group);
+  auto outer = scf::ForOp::create(b, loop.getLowerBound(), loop.getUpperBound(),
+                                  step, loop.getInitArgs());
+  outer->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+  rewriter.replaceAllUsesWith(loop.getResults(), outer.getResults());
+
+  b.setInsertionPointToEnd(outer.getBody());
+  Value end = arith::AddIOp::create(b, outer.getInductionVar(), step);
+  end = arith::MinUIOp::create(b, end, loop.getUpperBound());
+  // The old loop becomes the inner one: it starts its sum anew.
+  rewriter.moveOpBefore(loop, outer.getBody(), outer.getBody()->end());
+  rewriter.modifyOpInPlace(loop, [&] {
+    loop.setLowerBound(outer.getInductionVar());
+    loop.setUpperBound(end);
+  });
+
+  // Scales of the group are read once, at its first element.
+  b.setInsertionPointToEnd(outer.getBody());
+  RescaleOp rescale = sum.rescale;
+  auto atBoundary = [&](Value scales) -> Value {
+    if (!scales || loop.isDefinedOutsideOfLoop(scales))
+      return scales;
+    IRMapping mapping;
+    mapping.map(loop.getInductionVar(), outer.getInductionVar());
+    return b.clone(*scales.getDefiningOp(), mapping)->getResult(0);
+  };
+  Value scaled = RescaleOp::create(
+      b, loop.getResult(sum.index), atBoundary(rescale.getRows()),
+      atBoundary(rescale.getCols()), rescale.getScalars());
+  Value total = arith::AddFOp::create(b, outer.getRegionIterArg(sum.index),
+                                      scaled, sum.add.getFastmathAttr());
+  scf::YieldOp::create(b, total);
+  rewriter.replaceOp(rescale, rescale.getTile());
+}
+
+//===----------------------------------------------------------------------===//
+// Decisions
+//===----------------------------------------------------------------------===//
+
+namespace {
+class SumHoister {
+public:
+  SumHoister(RewriterBase &rewriter, bool allowReassociation)
+      : rewriter(rewriter), allowReassociation(allowReassociation) {}
+
+  void run(RescaledSum sum);
+
+private:
+  void remark(RescaledSum sum, bool moved, StringRef name, StringRef reason) {
+    Location loc = sum.rescale.getLoc();
+    if (moved)
+      remark::passed(loc, remarkNamed(name)) << reason;
+    else
+      remark::missed(loc, remarkNamed(name)) << reason;
+  }
+  bool mayReassociate(RescaledSum sum) {
+    return allowReassociation ||
+           bitEnumContainsAll(sum.add.getFastmath(),
+                              arith::FastMathFlags::reassoc);
+  }
+
+  RewriterBase &rewriter;
+  bool allowReassociation;
+};
+} // namespace
+
+void SumHoister::run(RescaledSum sum) {
+  RescaleOp rescale = sum.rescale;
+  bool reassociate = mayReassociate(sum);
+  auto isExact = [&](Value scales) {
+    return !scales || isPowerOfTwo(scales) || reassociate;
+  };
+  if (!isExact(rescale.getRows()) || !isExact(rescale.getCols()) ||
+      (!rescale.getScalars().empty() && !reassociate))
+    return remark(sum, false, "kept",
+                  "left in the loop: its scales are not powers of two, so "
+                  "moving them would change rounding; the flag reassoc or "
+                  "allow-reassociation permits it");
+
+  Reach rows = getReach(sum.loop, rescale.getRows());
+  Reach cols = getReach(sum.loop, rescale.getCols());
+  bool scalarsMove = llvm::all_of(rescale.getScalars(), [&](Value scalar) {
+    return sum.loop.isDefinedOutsideOfLoop(scalar);
+  });
+  SmallVector<Value> scalars;
+  if (scalarsMove)
+    scalars = rescale.getScalars();
+  Value hoistedRows = rows == Reach::Epilogue ? rescale.getRows() : Value();
+  Value hoistedCols = cols == Reach::Epilogue ? rescale.getCols() : Value();
+  bool stays = rows == Reach::Step || cols == Reach::Step || !scalarsMove;
+  bool grouped = rows == Reach::GroupBoundary || cols == Reach::GroupBoundary;
+  StringRef how = reassociate && !rescale.hasOnlyPowerOfTwoTiles()
+                      ? "reassociation is allowed"
+                      : "powers of two, constant over the loop";
+  if (hoistedRows || hoistedCols || !scalars.empty()) {
+    std::string reason = ("moved to the epilogue: " + how).str();
+    if (stays || grouped)
+      reason += "; the other scales change along K";
+    remark(sum, true, "epilogue", reason);
+  }
+  if (stays && !hoistedRows && !hoistedCols && scalars.empty())
+    return remark(sum, false, "kept",
+                  "left in the loop: its scales change at every step of it");
+  if (hoistedRows || hoistedCols || !scalars.empty())
+    hoistToEpilogue(rewriter, sum, hoistedRows, hoistedCols, scalars);
+  if (!grouped || stays)
+    return;
+
+  // Both kinds of grouped scales must agree on where the boundary is.
+  int64_t group = 0;
+  for (Value scales : {sum.rescale.getRows(), sum.rescale.getCols()}) {
+    if (!scales)
+      continue;
+    int64_t extent = matchGroupedLoad(sum.loop, scales).getGroupK();
+    group = group == 0 ? extent : std::gcd(group, extent);
+  }
+  APInt step;
+  matchPattern(sum.loop.getStep(), m_ConstantInt(&step));
+  if (group <= step.getSExtValue())
+    return remark(sum, false, "kept",
+                  "left in the loop: the micro groups of the two operands "
+                  "have no common boundary longer than a step");
+  if (sum.loop.getNumResults() != 1)
+    return remark(sum, false, "kept",
+                  "left in the loop: it carries other values, so it cannot be "
+                  "split at group boundaries");
+  remark(sum, true, "group-boundary",
+         ("moved to the boundary of the micro group, every " + Twine(group) +
+          " elements of K: powers of two, constant over the group")
+             .str());
+  stripMine(rewriter, sum, group);
+}
+
+//===----------------------------------------------------------------------===//
+// Merging
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// rescale(rescale(t, a), b) -> rescale(t, a, b), when one of them has only
+/// powers of two and no kind of scale is in both.
+struct MergeRescales : OpRewritePattern<RescaleOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(RescaleOp outer,
+                                PatternRewriter &rewriter) const override {
+    auto inner = outer.getTile().getDefiningOp<RescaleOp>();
+    if (!inner || !inner->hasOneUse())
+      return rewriter.notifyMatchFailure(outer, "no single rescale before it");
+    if ((inner.getRows() && outer.getRows()) ||
+        (inner.getCols() && outer.getCols()) ||
+        inner.getScalars().size() + outer.getScalars().size() > 2)
+      return rewriter.notifyMatchFailure(outer, "both have the same scales");
+    auto isExact = [](RescaleOp op) {
+      return op.hasOnlyPowerOfTwoTiles() && op.getScalars().empty();
+    };
+    if (!isExact(inner) && !isExact(outer))
+      return rewriter.notifyMatchFailure(outer, "merging changes rounding");
+    SmallVector<Value> scalars(inner.getScalars());
+    llvm::append_range(scalars, outer.getScalars());
+    rewriter.replaceOpWithNewOp<RescaleOp>(
+        outer, inner.getTile(),
+        inner.getRows() ? inner.getRows() : outer.getRows(),
+        inner.getCols() ? inner.getCols() : outer.getCols(), scalars);
+    return success();
+  }
+};
+
+struct HoistDequantPass : moss::impl::MossHoistDequantBase<HoistDequantPass> {
+  using MossHoistDequantBase::MossHoistDequantBase;
+
+  void runOnOperation() override {
+    // Innermost loops first, so that a scale leaves several loops in turn.
+    SmallVector<scf::ForOp> loops;
+    getOperation()->walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    IRRewriter rewriter(&getContext());
+    SumHoister hoister(rewriter, allowReassociation);
+    for (scf::ForOp loop : loops)
+      for (unsigned index = 0; index < loop.getNumRegionIterArgs(); ++index)
+        if (std::optional<RescaledSum> sum = matchRescaledSum(loop, index))
+          hoister.run(*sum);
+
+    RewritePatternSet patterns(&getContext());
+    patterns.add<MergeRescales>(&getContext());
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+} // namespace

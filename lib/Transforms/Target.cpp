@@ -1,0 +1,139 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "moss/Transforms/Target.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::moss;
+
+FailureOr<TargetInfo> moss::lookupTarget(StringRef name) {
+  if (name == "cpu")
+    return TargetInfo{TargetKind::CPU, "cpu", 0, 0, 1, 1};
+  // CUDA programming guide, compute capability 9.0: 227 KB of shared memory a
+  // block, 64 K registers; 132 multiprocessors on H100 SXM and H200.
+  if (name == "sm_90a")
+    return TargetInfo{TargetKind::SM90a, "sm_90a", 232448, 65536, 132, 128};
+  return failure();
+}
+
+StringRef moss::getTargetNames() { return "'sm_90a' or 'cpu'"; }
+
+//===----------------------------------------------------------------------===//
+// Budgets
+//===----------------------------------------------------------------------===//
+
+/// Registers per thread of the two roles: multiples of 8 that exhaust the
+/// register file, as setmaxnreg wants them.
+static std::pair<int64_t, int64_t> splitRegisters(const TargetInfo &target,
+                                                  int64_t consumers) {
+  const int64_t producer = consumers == 2 ? 40 : 24;
+  int64_t perThread = target.registers / target.warpgroupSize;
+  int64_t consumer = (perThread - producer) / consumers / 8 * 8;
+  return {producer, std::min<int64_t>(consumer, consumers == 2 ? 232 : 240)};
+}
+
+FailureOr<KernelBudget>
+moss::computeKernelBudget(function_ref<InFlightDiagnostic()> emitError,
+                          const TargetInfo &target, ScheduleAttr schedule,
+                          bool isPromoted) {
+  int64_t m = schedule.getTileM(), n = schedule.getTileN();
+  int64_t k = schedule.getTileK(), consumers = schedule.getConsumers();
+  if (m % (64 * consumers) != 0)
+    return emitError() << "tile M = " << m << " must be a multiple of 64 rows "
+                       << "for each of the " << consumers << " consumers";
+  if (n % 64 != 0 || n > 256)
+    return emitError() << "tile N = " << n
+                       << " must be a multiple of 64 and at most 256";
+  if (k != 32 && k != 64 && k != 128)
+    return emitError() << "tile K = " << k
+                       << " must be 32, 64 or 128, the rows that shared-memory "
+                          "swizzles know";
+  if (m / consumers > 256)
+    return emitError() << "tile M = " << m << " gives each consumer more than "
+                       << "256 rows";
+  if (consumers > 3)
+    return emitError() << consumers
+                       << " consumers do not fit a thread block: at most 3";
+
+  KernelBudget budget;
+  budget.threads = (consumers + 1) * target.warpgroupSize;
+  budget.lhsTileBytes = m * k;
+  budget.rhsTileBytes = n * k;
+  budget.stageBytes = budget.lhsTileBytes + budget.rhsTileBytes;
+  budget.outputOffset = budget.stageBytes * schedule.getStages();
+  budget.barrierOffset = budget.outputOffset + consumers * kStoreBuffers *
+                                                   kStoreBoxRows *
+                                                   kStoreBoxRowBytes;
+  // A full and an empty barrier of 8 bytes each per stage.
+  budget.sharedBytes = budget.barrierOffset + 16 * schedule.getStages();
+  if (budget.sharedBytes > target.sharedMemory)
+    return emitError() << "the schedule needs " << budget.sharedBytes
+                       << " bytes of shared memory, but " << target.name
+                       << " has " << target.sharedMemory
+                       << "; use fewer stages or a smaller tile";
+
+  std::tie(budget.producerRegisters, budget.consumerRegisters) =
+      splitRegisters(target, consumers);
+  int64_t perWave = n / 2, waves = m / (64 * consumers);
+  // Promotion adds the partial sums of one wave at a time.
+  budget.accumulatorRegisters = perWave * waves + (isPromoted ? perWave : 0);
+  // Addresses, descriptors, scales and the epilogue need the rest.
+  const int64_t overhead = 36;
+  if (budget.accumulatorRegisters + overhead > budget.consumerRegisters)
+    return emitError() << "the schedule needs " << budget.accumulatorRegisters
+                       << " accumulator registers a thread"
+                       << (isPromoted ? " (promotion holds a second set)" : "")
+                       << ", but " << budget.consumerRegisters - overhead
+                       << " are left; use a smaller tile or more consumers";
+  return budget;
+}
+
+//===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
+
+/// The largest K extent of a tile, up to `preferred`, on which every micro
+/// scale is constant and which divides the promotion interval.
+static int64_t chooseTileK(ScaledMatmulOp op, int64_t preferred) {
+  int64_t tileK = preferred;
+  for (SchemeAttr scheme : {op.getLhsScheme(), op.getRhsScheme()})
+    if (!scheme.isConstantAlongK())
+      tileK = std::gcd(tileK, scheme.getGroupK());
+  if (!op.getAccumulate().isFast())
+    tileK = std::gcd(tileK, op.getAccumulate().getInterval());
+  return std::max(tileK, kMmaStepK);
+}
+
+ScheduleAttr moss::chooseSchedule(const TargetInfo &target, ScaledMatmulOp op,
+                                  const ScheduleOverrides &overrides) {
+  bool isCPU = target.kind == TargetKind::CPU;
+  // Fast accumulation has registers for a wide tile, which moves the fewest
+  // bytes; promotion needs two waves a warpgroup, so that the additions of one
+  // hide behind the products of the other.
+  bool promotes = !op.getAccumulate().isFast();
+  int64_t m = isCPU ? 32 : promotes ? 256 : 128;
+  int64_t n = isCPU ? 32 : promotes ? 128 : 256;
+  int64_t tileK = overrides.tileK.value_or(chooseTileK(op, 128));
+  int64_t tileM = overrides.tileM.value_or(m);
+  int64_t tileN = overrides.tileN.value_or(n);
+  int64_t consumers = overrides.consumers.value_or(isCPU ? 1 : 2);
+  int64_t stages = 1;
+  if (!isCPU) {
+    // As many stages as fit beside the output buffers and barriers.
+    int64_t output =
+        consumers * kStoreBuffers * kStoreBoxRows * kStoreBoxRowBytes;
+    int64_t stageBytes = std::max<int64_t>((tileM + tileN) * tileK, 1) + 16;
+    stages =
+        std::clamp<int64_t>((target.sharedMemory - output) / stageBytes, 1, 8);
+  }
+  return ScheduleAttr::get(op.getContext(), tileM, tileN, tileK,
+                           overrides.stages.value_or(stages), consumers,
+                           overrides.raster.value_or(8),
+                           overrides.blocks.value_or(target.multiprocessors));
+}

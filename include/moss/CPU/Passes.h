@@ -13,10 +13,18 @@
 #ifndef MOSS_CPU_PASSES_H
 #define MOSS_CPU_PASSES_H
 
-#include "moss/IR/Moss.h"
 #include "mlir/Pass/Pass.h"
+#include "moss/IR/Moss.h"
 
 namespace mlir::moss {
+
+/// How moss.mma sums products on the CPU.
+enum class MmaArithmetic {
+  /// In f32.
+  Fp32,
+  /// To the bit as Hopper's FP8 matrix unit does.
+  Emulate,
+};
 
 #define GEN_PASS_DECL
 #include "moss/CPU/Passes.h.inc"

@@ -153,6 +153,48 @@ def MossHoistDequant : Pass<"moss-hoist-dequant"> {
 }
 
 //===----------------------------------------------------------------------===//
+// moss-quantize-to-loops
+//===----------------------------------------------------------------------===//
+
+def MossQuantizeToLoops : Pass<"moss-quantize-to-loops"> {
+  let summary = "Lower moss.quantize and moss.dequantize to loops";
+  let description = [{
+    Expands `moss.quantize` and `moss.dequantize` on memrefs into loops over
+    micro groups, the rows of a group, and strips of K. This is the form for a
+    CPU, and with it the reference for every other target: the scales come from
+    integer arithmetic that is exact, and the saturation that an `arith.truncf`
+    to FP8 lacks is spelled out in front of it.
+
+    A strip is a vector of 16 elements if source and payload are contiguous
+    along K, and an element otherwise (as with `transpose`). A `jit` scale takes
+    one more pass over the source, and so does the amax of a `delayed` one.
+
+    ```mlir
+    moss.quantize #scheme ins(%x : memref<8x?xbf16>) payload(%p : memref<8x?xf8E4M3FN>)
+        micro(%m : memref<8x1xf8E8M0FNU>)
+    // becomes, in outline
+    scf.for %group = %c0 to %c8 step %c1 {
+      %amax = scf.for %k = ... iter_args(%max = %zero) -> (vector<16xi32>) {
+        %v = vector.load %x[%group, %k] : memref<8x?xbf16>, vector<16xbf16>
+        ... arith.maxui ...
+      }
+      memref.store %scale, %m[%group, %c0] : memref<8x1xf8E8M0FNU>
+      scf.for %k = ... {
+        ... arith.mulf, arith.minimumf, arith.maximumf ...
+        %q = arith.truncf %y : vector<16xf32> to vector<16xf8E4M3FN>
+        vector.store %q, %p[%group, %k] : memref<8x?xf8E4M3FN>, vector<16xf8E4M3FN>
+      }
+    }
+    ```
+
+    Ops on tensors are rejected: bufferize first.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
+//===----------------------------------------------------------------------===//
 // moss-tile-to-loops
 //===----------------------------------------------------------------------===//
 

@@ -43,6 +43,12 @@ namespace mlir::moss {
 /// a multiple of it.
 inline constexpr int64_t kMmaStepK = 32;
 
+/// The tensor that an op may write to instead of adding to `init`, when `init`
+/// is known to be all zeros: the destination of a fill, or a new tensor.empty
+/// for a constant. Null otherwise. Zeros of either sign count, as
+/// scaled_matmul's sum does not tell them apart from its own.
+Value getDestinationOfZeros(OpBuilder &builder, Value init);
+
 } // namespace mlir::moss
 
 #endif // MOSS_IR_MOSS_H

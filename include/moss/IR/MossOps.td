@@ -56,6 +56,8 @@ class Moss_TensorOp<string mnemonic, list<Trait> traits = []>
         AttrSizedOperandSegments, DestinationStyleOpInterface,
         DeclareOpInterfaceMethods<MemoryEffectsOpInterface>], traits)> {
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
+  let hasFolder = 1;
 }
 
 def Moss_QuantizeOp : Moss_TensorOp<"quantize"> {

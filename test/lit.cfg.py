@@ -32,5 +32,6 @@ def has_gpu():
 
 
 config.available_features.add("gpu" if has_gpu() else "no-gpu")
-if shutil.which("ptxas"):
-    config.available_features.add("ptxas")
+for tool, feature in [("ptxas", "ptxas"), ("ld.lld", "lld")]:
+    if shutil.which(tool, path=config.environment["PATH"]):
+        config.available_features.add(feature)

@@ -12,11 +12,14 @@
 #include "moss/IR/Moss.h"
 #include "moss/Pipelines/Pipelines.h"
 #include "moss/Transforms/Passes.h"
+#include "mlir/Target/LLVMIR/Dialect/All.h"
 
 using namespace mlir;
 
 void moss::registerDialects(DialectRegistry &registry) {
   registry.insert<MossDialect>();
+  // gpu-module-to-binary translates kernels to LLVM IR.
+  registerAllGPUToLLVMIRTranslations(registry);
 }
 
 void moss::registerPassesAndPipelines() {

@@ -45,6 +45,10 @@ def MossChooseSchedule : Pass<"moss-choose-schedule"> {
   ];
 }
 
+//===----------------------------------------------------------------------===//
+// moss-expand-rescale
+//===----------------------------------------------------------------------===//
+
 def MossExpandRescale : Pass<"moss-expand-rescale"> {
   let summary = "Expand moss.rescale into arithmetic on tile values";
   let description = [{
@@ -236,6 +240,10 @@ def MossTileToLoops : Pass<"moss-tile-to-loops"> {
                            "::mlir::ub::UBDialect",
                            "::mlir::vector::VectorDialect"];
 }
+
+//===----------------------------------------------------------------------===//
+// moss-verify-lowered
+//===----------------------------------------------------------------------===//
 
 def MossVerifyLowered : Pass<"moss-verify-lowered"> {
   let summary = "Report what a lowering left behind";

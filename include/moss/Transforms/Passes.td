@@ -258,6 +258,8 @@ def MossVerifyLowered : Pass<"moss-verify-lowered"> {
 
     which names the op and what could be done about it. It changes nothing.
   }];
+}
+
 def MossQuantize : Pass<"moss-quantize"> {
   let summary = "Quantize the operands of BF16 matmuls to FP8";
   let description = [{

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import shutil
+import sys
 
 import lit.formats
 from lit.llvm import llvm_config
@@ -20,6 +21,7 @@ llvm_config.with_environment(
     append_path=True)
 config.substitutions.append(("%llvm_lib_dir", config.llvm_lib_dir))
 config.substitutions.append(("%moss_lib_dir", os.path.join(config.moss_obj_root, "lib")))
+config.substitutions.append(("%python", sys.executable))
 
 
 def has_gpu():

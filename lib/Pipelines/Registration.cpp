@@ -11,12 +11,14 @@
 #include "moss/GPU/Passes.h"
 #include "moss/IR/Moss.h"
 #include "moss/Pipelines/Pipelines.h"
+#include "moss/Transforms/BufferizableOpInterfaceImpl.h"
 #include "moss/Transforms/Passes.h"
 
 using namespace mlir;
 
 void moss::registerDialects(DialectRegistry &registry) {
   registry.insert<MossDialect>();
+  registerBufferizableOpInterfaceExternalModels(registry);
 }
 
 void moss::registerPassesAndPipelines() {

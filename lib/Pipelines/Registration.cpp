@@ -11,6 +11,7 @@
 #include "moss/GPU/Passes.h"
 #include "moss/IR/Moss.h"
 #include "moss/Pipelines/Pipelines.h"
+#include "moss/Transforms/BufferizableOpInterfaceImpl.h"
 #include "moss/Transforms/Passes.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
 
@@ -20,6 +21,7 @@ void moss::registerDialects(DialectRegistry &registry) {
   registry.insert<MossDialect>();
   // gpu-module-to-binary translates kernels to LLVM IR.
   registerAllGPUToLLVMIRTranslations(registry);
+  registerBufferizableOpInterfaceExternalModels(registry);
 }
 
 void moss::registerPassesAndPipelines() {

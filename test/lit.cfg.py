@@ -1,6 +1,7 @@
 """Configuration of Moss's lit tests."""
 
 import os
+import sys
 
 import lit.formats
 from lit.llvm import llvm_config
@@ -18,3 +19,4 @@ llvm_config.with_environment(
     append_path=True)
 config.substitutions.append(("%llvm_lib_dir", config.llvm_lib_dir))
 config.substitutions.append(("%moss_lib_dir", os.path.join(config.moss_obj_root, "lib")))
+config.substitutions.append(("%python", sys.executable))

@@ -6,9 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "moss/GPU/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/PatternMatch.h"
+#include "moss/GPU/Passes.h"
+#include "moss/Transforms/Target.h"
 
 namespace mlir::moss {
 #define GEN_PASS_DEF_MOSSMAPTOGRID
@@ -19,7 +23,122 @@ using namespace mlir;
 using namespace mlir::moss;
 
 namespace {
+/// Maps one loop over tiles to a launch of a persistent grid.
+class GridMapper {
+public:
+  GridMapper(scf::ForallOp forall, ScheduleAttr schedule,
+             const KernelBudget &budget)
+      : forall(forall), schedule(schedule), budget(budget),
+        b(forall.getLoc(), forall) {}
+
+  void run();
+
+private:
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
+  Value i32(int64_t value) {
+    return arith::ConstantIntOp::create(b, value, 32);
+  }
+  Value toI32(Value value) {
+    return arith::IndexCastOp::create(b, b.getI32Type(), value);
+  }
+  Value toIndex(Value value) {
+    return arith::IndexCastOp::create(b, b.getIndexType(), value);
+  }
+  Value countTiles(unsigned dim);
+  std::pair<Value, Value> rasterize(Value tile, Value tilesM, Value tilesN);
+
+  scf::ForallOp forall;
+  ScheduleAttr schedule;
+  const KernelBudget &budget;
+  ImplicitLocOpBuilder b;
+};
+} // namespace
+
+/// ceil(extent / tile) along one dimension of the result.
+Value GridMapper::countTiles(unsigned dim) {
+  int64_t step = forall.getStaticStep()[dim];
+  Value extent = forall.getUpperBound(b)[dim];
+  return arith::CeilDivUIOp::create(b, extent, index(step));
+}
+
+/// The tile coordinates of the linear tile number, both i32: groups of
+/// `raster` tiles along M are visited column by column, so that the tiles in
+/// flight share operands in L2.
+std::pair<Value, Value> GridMapper::rasterize(Value tile, Value tilesM,
+                                              Value tilesN) {
+  Value raster = i32(schedule.getRaster());
+  Value perGroup = arith::MulIOp::create(b, tilesN, raster);
+  Value group = arith::DivUIOp::create(b, tile, perGroup);
+  Value firstM = arith::MulIOp::create(b, group, raster);
+  Value rest = arith::SubIOp::create(b, tilesM, firstM);
+  Value height = arith::MinUIOp::create(b, rest, raster);
+  Value inGroup = arith::RemUIOp::create(b, tile, perGroup);
+  Value n = arith::DivUIOp::create(b, inGroup, height);
+  Value m = arith::RemUIOp::create(b, inGroup, height);
+  return {arith::AddIOp::create(b, firstM, m), n};
+}
+
+void GridMapper::run() {
+  Value tilesM = countTiles(0), tilesN = countTiles(1);
+  Value tiles = arith::MulIOp::create(b, tilesM, tilesN);
+  // An empty result still launches one block, which then has nothing to do.
+  Value blocks = arith::MinUIOp::create(b, tiles, index(schedule.getBlocks()));
+  Value one = index(1);
+  blocks = arith::MaxUIOp::create(b, blocks, one);
+  auto launch = gpu::LaunchOp::create(
+      b, blocks, one, one, index(budget.threads), one, one,
+      arith::ConstantIntOp::create(b, budget.shared.totalBytes, 32));
+  b.setInsertionPointToEnd(&launch.getBody().front());
+  gpu::TerminatorOp::create(b);
+  b.setInsertionPointToStart(&launch.getBody().front());
+
+  // 32-bit arithmetic: 64-bit division costs a hundred instructions.
+  Value m32 = toI32(tilesM), n32 = toI32(tilesN);
+  auto loop = scf::ForOp::create(b, launch.getBlockIds().x, tiles,
+                                 launch.getGridSize().x);
+  loop->setAttr("moss.schedule", schedule);
+  b.setInsertionPointToStart(loop.getBody());
+  auto [m, n] = rasterize(toI32(loop.getInductionVar()), m32, n32);
+  Value row = arith::MulIOp::create(b, toIndex(m), index(schedule.getTileM()));
+  Value col = arith::MulIOp::create(b, toIndex(n), index(schedule.getTileN()));
+
+  IRRewriter rewriter(b.getContext());
+  rewriter.eraseOp(forall.getTerminator());
+  rewriter.inlineBlockBefore(forall.getBody(), loop.getBody()->getTerminator(),
+                             {row, col});
+  rewriter.eraseOp(forall);
+}
+
+namespace {
 struct MapToGridPass : moss::impl::MossMapToGridBase<MapToGridPass> {
-  void runOnOperation() override {}
+  using MossMapToGridBase::MossMapToGridBase;
+
+  void runOnOperation() override {
+    TargetInfo target = *lookupTarget("sm_90a");
+    SmallVector<scf::ForallOp> loops;
+    getOperation()->walk([&](scf::ForallOp forall) {
+      if (forall->hasAttr("moss.schedule"))
+        loops.push_back(forall);
+    });
+    for (scf::ForallOp forall : loops) {
+      auto schedule = forall->getAttrOfType<ScheduleAttr>("moss.schedule");
+      if (!schedule || forall.getRank() != 2 || forall.getNumResults() != 0 ||
+          ShapedType::isDynamicShape(forall.getStaticStep())) {
+        forall.emitOpError("is not a two-dimensional loop over tiles of static "
+                           "size on memrefs");
+        return signalPassFailure();
+      }
+      // Whether the sum is promoted decides about registers; it was checked
+      // when the schedule was chosen.
+      FailureOr<KernelBudget> budget =
+          computeKernelBudget([&] { return forall.emitOpError(); }, target,
+                              schedule, /*isPromoted=*/false);
+      if (failed(budget))
+        return signalPassFailure();
+      GridMapper(forall, schedule, *budget).run();
+    }
+  }
 };
 } // namespace

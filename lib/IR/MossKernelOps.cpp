@@ -51,6 +51,21 @@ LogicalResult GetOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// StoreTileOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult StoreTileOp::verify() {
+  TensorMapType map = getMap().getType();
+  auto tile = cast<VectorType>(getTile().getType());
+  if (map.getElementType() != tile.getElementType() ||
+      tile.getDimSize(0) % map.getBoxRows() != 0 ||
+      tile.getDimSize(1) % map.getBoxCols() != 0)
+    return emitOpError("the tile ")
+           << tile << " is not a whole number of boxes of " << map;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // WarpSpecializeOp
 //===----------------------------------------------------------------------===//
 

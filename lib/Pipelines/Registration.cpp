@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "moss/CPU/Passes.h"
+#include "moss/CPU/Pipeline.h"
 #include "moss/GPU/Passes.h"
 #include "moss/IR/Moss.h"
 #include "moss/Pipelines/Pipelines.h"
@@ -21,5 +22,6 @@ void moss::registerDialects(DialectRegistry &registry) {
 void moss::registerPassesAndPipelines() {
   registerMossTransformsPasses();
   registerMossCPUPasses();
+  registerCPUPipeline();
   registerMossGPUPasses();
 }

@@ -28,6 +28,27 @@ StringRef moss::getTargetNames() { return "'sm_90a' or 'cpu'"; }
 // Budgets
 //===----------------------------------------------------------------------===//
 
+SharedMemoryLayout moss::getSharedMemoryLayout(int64_t stages,
+                                               int64_t stageBytes,
+                                               int64_t consumers) {
+  SharedMemoryLayout layout;
+  layout.stageBytes = stageBytes;
+  layout.outputOffset = stages * stageBytes;
+  layout.barrierOffset = layout.outputOffset + consumers * kStoreBuffers *
+                                                   kStoreBoxRows *
+                                                   kStoreBoxRowBytes;
+  layout.totalBytes = layout.barrierOffset + 16 * stages;
+  return layout;
+}
+
+SharedMemoryLayout moss::getSharedMemoryLayout(ChannelType channel,
+                                               int64_t consumers) {
+  int64_t stageBytes = 0;
+  for (VectorType tile : channel.getTiles())
+    stageBytes += tile.getNumElements();
+  return getSharedMemoryLayout(channel.getStages(), stageBytes, consumers);
+}
+
 /// Registers per thread of the two roles: multiples of 8 that exhaust the
 /// register file, as setmaxnreg wants them.
 static std::pair<int64_t, int64_t> splitRegisters(const TargetInfo &target,
@@ -63,17 +84,10 @@ moss::computeKernelBudget(function_ref<InFlightDiagnostic()> emitError,
 
   KernelBudget budget;
   budget.threads = (consumers + 1) * target.warpgroupSize;
-  budget.lhsTileBytes = m * k;
-  budget.rhsTileBytes = n * k;
-  budget.stageBytes = budget.lhsTileBytes + budget.rhsTileBytes;
-  budget.outputOffset = budget.stageBytes * schedule.getStages();
-  budget.barrierOffset = budget.outputOffset + consumers * kStoreBuffers *
-                                                   kStoreBoxRows *
-                                                   kStoreBoxRowBytes;
-  // A full and an empty barrier of 8 bytes each per stage.
-  budget.sharedBytes = budget.barrierOffset + 16 * schedule.getStages();
-  if (budget.sharedBytes > target.sharedMemory)
-    return emitError() << "the schedule needs " << budget.sharedBytes
+  budget.shared =
+      getSharedMemoryLayout(schedule.getStages(), (m + n) * k, consumers);
+  if (budget.shared.totalBytes > target.sharedMemory)
+    return emitError() << "the schedule needs " << budget.shared.totalBytes
                        << " bytes of shared memory, but " << target.name
                        << " has " << target.sharedMemory
                        << "; use fewer stages or a smaller tile";
@@ -125,12 +139,11 @@ ScheduleAttr moss::chooseSchedule(const TargetInfo &target, ScaledMatmulOp op,
   int64_t consumers = overrides.consumers.value_or(isCPU ? 1 : 2);
   int64_t stages = 1;
   if (!isCPU) {
-    // As many stages as fit beside the output buffers and barriers.
-    int64_t output =
-        consumers * kStoreBuffers * kStoreBoxRows * kStoreBoxRowBytes;
-    int64_t stageBytes = std::max<int64_t>((tileM + tileN) * tileK, 1) + 16;
+    // As many stages as fit beside the output boxes, with their barriers.
+    int64_t fixed = getSharedMemoryLayout(0, 0, consumers).totalBytes;
+    int64_t perStage = (tileM + tileN) * tileK + 16;
     stages =
-        std::clamp<int64_t>((target.sharedMemory - output) / stageBytes, 1, 8);
+        std::clamp<int64_t>((target.sharedMemory - fixed) / perStage, 1, 8);
   }
   return ScheduleAttr::get(op.getContext(), tileM, tileN, tileK,
                            overrides.stages.value_or(stages), consumers,

@@ -18,6 +18,14 @@
 
 namespace mlir::moss {
 
+/// How moss.mma sums products on the CPU.
+enum class MmaArithmetic {
+  /// In f32.
+  Fp32,
+  /// To the bit as Hopper's FP8 matrix unit does.
+  Emulate,
+};
+
 #define GEN_PASS_DECL
 #include "moss/CPU/Passes.h.inc"
 

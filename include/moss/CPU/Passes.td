@@ -11,8 +11,144 @@
 
 include "mlir/Pass/PassBase.td"
 
+def MossExpandFp8 : Pass<"moss-expand-fp8"> {
+  let summary = "Expand conversions of FP8 types into integer arithmetic";
+  let description = [{
+    Replaces `arith.extf` from f8E4M3FN, f8E5M2 and f8E8M0FNU, and `arith.truncf`
+    to f8E4M3FN and f8E5M2, on scalars and vectors. The conversion to LLVM knows
+    FP8 types as bytes only, and leaves their arithmetic behind.
+
+    Values are those of APFloat: round to nearest even, subnormals kept,
+    overflow to NaN (f8E4M3FN) or infinity (f8E5M2). A NaN result of `truncf` is
+    0x7f, without the sign. Not handled, and left to `moss-verify-lowered`:
+    other rounding modes, `truncf` from f64 (it would round twice) and to
+    f8E8M0FNU.
+
+    ```mlir
+    %f = arith.extf %x : vector<4xf8E8M0FNU> to vector<4xf32>
+    ```
+
+    becomes
+
+    ```mlir
+    %i8 = arith.bitcast %x : vector<4xf8E8M0FNU> to vector<4xi8>
+    %i32 = arith.extui %i8 : vector<4xi8> to vector<4xi32>
+    %normal = arith.shli %i32, %c23 : vector<4xi32>
+    ...
+    %f = arith.bitcast %bits : vector<4xi32> to vector<4xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def MossLoadScalesToLoops : Pass<"moss-load-scales-to-loops"> {
+  let summary = "Lower moss.load_scales to loops of scalar loads";
+  let description = [{
+    Positions at or past the bound read nothing and yield 1, so that ragged
+    tiles never read past the scales.
+
+    ```mlir
+    %e = moss.load_scales %s[%m, %k] bound(%M) group [1, 0]
+        : memref<?x1xf8E8M0FNU> -> vector<32x1xf8E8M0FNU>
+    ```
+
+    becomes
+
+    ```mlir
+    scf.for %i = %c0 to %c32 step %c1 {
+      %p = arith.addi %m, %i : index
+      %in = arith.cmpi ult, %p, %M : index
+      %v = scf.if %in -> f8E8M0FNU { ... memref.load %s[%p, %c0] ... }
+      memref.store %v, %scratch[%i, %c0] : memref<32x1xf8E8M0FNU>
+    }
+    %e = vector.transfer_read %scratch[%c0, %c0], %one
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
 def MossMmaToLoops : Pass<"moss-mma-to-loops"> {
   let summary = "Lower moss.mma to loops for a CPU";
+  let description = [{
+    Operand tiles go to scratch memory on the stack of the function, where they
+    are decoded once; then loops over rows and columns multiply vectors of 32
+    along K. `arithmetic` chooses how products are summed:
+
+    - `fp32`: in f32, in a fixed order.
+    - `emulate`: to the bit as the FP8 matrix unit of Hopper does. In steps of
+      32 along K, the products and the accumulator are aligned to the largest
+      exponent among them (a product's is the sum of its operands' exponents),
+      truncated toward zero at 13 fraction bits, and added exactly; the
+      normalized sum is truncated toward zero to 13 fraction bits. A NaN, an
+      infinity times zero, or infinities of both signs give NaN 0x7fffffff. A
+      sum of zero is +0.
+
+    ```mlir
+    %d = moss.mma %a, %b, %c : vector<32x128xf8E4M3FN>, vector<32x128xf8E4M3FN>, vector<32x32xf32>
+    ```
+
+    becomes
+
+    ```mlir
+    vector.transfer_write %c, %acc[%c0, %c0]
+    ... decode %a and %b ...
+    scf.for %m = %c0 to %c32 step %c1 {
+      scf.for %n = %c0 to %c32 step %c1 {
+        ... %acc[%m, %n] += row %m of %a times row %n of %b ...
+      }
+    }
+    %d = vector.transfer_read %acc[%c0, %c0], %zero
+    ```
+  }];
+  let options = [
+    Option<"arithmetic", "arithmetic", "MmaArithmetic",
+           "MmaArithmetic::Fp32", "How products are summed",
+           [{::llvm::cl::values(
+              clEnumValN(MmaArithmetic::Fp32, "fp32", "In f32"),
+              clEnumValN(MmaArithmetic::Emulate, "emulate",
+                         "To the bit as the target's matrix unit does"))}]>
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def MossTilesToRows : Pass<"moss-tiles-to-rows"> {
+  let summary = "Lower two-dimensional vectors to loops over their rows";
+  let description = [{
+    A two-dimensional vector becomes an array of registers in LLVM, and every op
+    on it is unrolled: a 128 x 256 tile makes the compiler take minutes. This
+    pass gives each such value a buffer on the stack of the function, and makes
+    each op on it a loop over rows of the buffer, so that the size of the code
+    does not depend on the size of the tiles.
+
+    Handled are elementwise ops, splat constants, broadcasts, transfers with an
+    identity map and without mask, and loops that carry tiles. Other ops keep
+    their vectors, which are read from and written to the buffers.
+
+    ```mlir
+    %s = arith.addf %c, %p : vector<32x32xf32>
+    ```
+
+    becomes
+
+    ```mlir
+    scf.for %i = %c0 to %c32 step %c1 {
+      %0 = vector.load %cb[%i, %c0] : memref<32x32xf32>, vector<32xf32>
+      %1 = vector.load %pb[%i, %c0] : memref<32x32xf32>, vector<32xf32>
+      %2 = arith.addf %0, %1 : vector<32xf32>
+      vector.store %2, %sb[%i, %c0] : memref<32x32xf32>, vector<32xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
 }
 
 #endif // MOSS_CPU_PASSES_TD

@@ -13,6 +13,7 @@
 #ifndef MOSS_GPU_PASSES_H
 #define MOSS_GPU_PASSES_H
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/Pass.h"
 #include "moss/IR/Moss.h"
 

@@ -11,8 +11,193 @@
 
 include "mlir/Pass/PassBase.td"
 
+//===----------------------------------------------------------------------===//
+// moss-channels-to-nvvm
+//===----------------------------------------------------------------------===//
+
+def MossChannelsToNVVM : Pass<"moss-channels-to-nvvm", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Lower channels and roles to barriers, copies and branches";
+  let description = [{
+    The last step from a scheduled kernel to instructions. A channel becomes a
+    ring in dynamic shared memory with a full and an empty mbarrier per stage;
+    `put` waits for the empty barrier, arms the full one with the slot's bytes
+    and starts the copies; `get` waits for the full barrier; `release` arrives on
+    the empty one, once per consumer; a tile's descriptor is computed from its
+    slot. `moss.warp_specialize` becomes a branch on the warpgroup with
+    `setmaxregister`.
+
+    ```mlir
+    moss.put %ch[%i] from(%a : !moss.tensor_map<...>) at(%m), (%k) : !moss.channel<...>
+    // becomes
+    nvvm.mbarrier.try_wait.parity %empty, %phase, %ticks : !llvm.ptr<3>, i32, i32
+    nvvm.mbarrier.arrive.expect_tx %full, %bytes : !llvm.ptr<3>, i32
+    nvvm.cp.async.bulk.tensor.shared.cluster.global %slot, %map, %full, box[%k, %m] : ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::LLVM::LLVMDialect",
+                           "::mlir::NVVM::NVVMDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// moss-create-channels
+//===----------------------------------------------------------------------===//
+
+def MossCreateChannels : Pass<"moss-create-channels", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Join the loads of tiles and their product by a channel";
+  let description = [{
+    The loads that feed a `moss.mma` become a `put` into a channel of as many
+    stages as the schedule of the loop around says, and a `get` from it; the slot
+    is released after the product. The position in the ring counts iterations
+    over all enclosing loops, in an i32 that they carry. Still one sequence of
+    instructions; `moss-specialize-warps` separates the sides.
+
+    ```mlir
+    %a = vector.transfer_read %A[%m, %k], %pad : ...
+    %b = vector.transfer_read %B[%n, %k], %pad : ...
+    %p = moss.mma %a, %b, %c : ...
+    // becomes
+    moss.put %ch[%i] from(%A, %B : ...) at(%m, %n), (%k, %k) : !moss.channel<...>
+    %a, %b = moss.get %ch[%i] : !moss.channel<...> -> ...
+    %p = moss.mma %a, %b, %c : ...
+    moss.release %ch[%i] : !moss.channel<...>
+    %next = arith.addi %i, %c1 : i32
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// moss-create-tensor-maps
+//===----------------------------------------------------------------------===//
+
+def MossCreateTensorMaps : Pass<"moss-create-tensor-maps", "::mlir::ModuleOp"> {
+  let summary = "Let the host describe what kernels copy";
+  let description = [{
+    In kernels with channels, every source of a `put`, and every destination of a
+    `vector.transfer_write` that the copy engine can reach, becomes a tensor map:
+    an argument of the kernel that each launch fills by `moss.encode_tensor_map`.
+    Such writes become `moss.store_tile`. A destination whose row stride is not
+    known to be a multiple of 16 bytes keeps its `vector.transfer_write`, which
+    the threads do themselves; a remark says so.
+
+    ```mlir
+    gpu.launch_func @m::@k ... args(%A : memref<64x64xf8E4M3FN>)
+    // becomes
+    %map = moss.encode_tensor_map %A : memref<64x64xf8E4M3FN> -> !moss.tensor_map<64x64xf8E4M3FN, swizzle = 64>
+    gpu.launch_func @m::@k ... args(%A : memref<64x64xf8E4M3FN>, %map : !moss.tensor_map<...>)
+    ```
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// moss-distribute-tiles
+//===----------------------------------------------------------------------===//
+
+def MossDistributeTiles : Pass<"moss-distribute-tiles", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Spread tile values over the threads of the consumers";
+  let description = [{
+    In the consumers' region of `moss.warp_specialize`, a tile becomes one vector
+    per wave of 64 rows that the consumer owns, holding the elements that the
+    accumulator layout of `wgmma` gives to one thread. `moss.mma` becomes chains
+    of `wgmma`, one per wave, each waited for (`moss-overlap-mma` relaxes that);
+    elementwise ops, constants and broadcasts become the same ops on fragments;
+    scales and old results are loaded, and results stored, by element; and
+    `moss.store_tile` goes through swizzled shared memory.
+
+    ```mlir
+    %s = arith.addf %c, %p : vector<256x128xf32>
+    // becomes, for two consumers with two waves each
+    %s0 = arith.addf %c0, %p0 : vector<64xf32>
+    %s1 = arith.addf %c1, %p1 : vector<64xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::LLVM::LLVMDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::NVVM::NVVMDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// moss-map-to-grid
+//===----------------------------------------------------------------------===//
+
 def MossMapToGrid : Pass<"moss-map-to-grid"> {
-  let summary = "Map tile loops to a persistent grid of thread blocks";
+  let summary = "Map loops over tiles to a persistent grid of thread blocks";
+  let description = [{
+    Every `scf.forall` with a schedule becomes a launch of at most as many thread
+    blocks as the schedule says; each walks over tiles in steps of the grid, in
+    groups of `raster` tiles along M. Grid, block and shared memory are sized
+    from the schedule, which is checked against the target's budgets.
+
+    ```mlir
+    scf.forall (%m, %n) = (0, 0) to (%M, %N) step (128, 256) { ... } {moss.schedule = #s}
+    // becomes
+    gpu.launch blocks(%b, ...) in (%blocks, ...) threads(...) in (%c384, ...) dynamic_shared_memory_size %bytes {
+      scf.for %t = %b to %tiles step %blocks { ... } {moss.schedule = #s}
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::gpu::GPUDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// moss-overlap-mma
+//===----------------------------------------------------------------------===//
+
+def MossOverlapMma : Pass<"moss-overlap-mma", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Keep products in flight over the back edge of a loop";
+  let description = [{
+    In a loop that does nothing with the sums of its `wgmma` but carry them on,
+    an iteration waits for the products of the iteration before instead of its
+    own, and releases the slot that those have read. The last iteration is
+    settled after the loop. Loops that read the sums (promotion, rescaling) are
+    left alone: registers of products in flight must not be read, and the
+    assembler serializes everything if they are.
+
+    ```mlir
+    nvvm.wgmma.commit.group.sync.aligned
+    nvvm.wgmma.wait.group.sync.aligned 0
+    moss.release %ch[%i] : ...
+    // becomes
+    nvvm.wgmma.commit.group.sync.aligned
+    nvvm.wgmma.wait.group.sync.aligned 1
+    scf.if %notFirst { moss.release %ch[%previous] : ... }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::NVVM::NVVMDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// moss-specialize-warps
+//===----------------------------------------------------------------------===//
+
+def MossSpecializeWarps : Pass<"moss-specialize-warps", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Slice a kernel with a channel into producer and consumers";
+  let description = [{
+    The loop nest after `moss.channel` is cloned into the two roles of
+    `moss.warp_specialize`. The producer keeps what feeds `put`, the consumers
+    what follows `get`; dead code elimination removes the rest, sums that loops
+    carry included. Register budgets come from the schedule.
+
+    ```mlir
+    scf.for ... { moss.put ...; %a, %b = moss.get ...; %p = moss.mma ...; moss.release ... }
+    // becomes
+    moss.warp_specialize producer registers(40) {
+      scf.for ... { moss.put ... }
+    } consumers(2) registers(232) (%wg) {
+      scf.for ... { %a, %b = moss.get ...; %p = moss.mma ...; moss.release ... }
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::ub::UBDialect"];
 }
 
 #endif // MOSS_GPU_PASSES_TD

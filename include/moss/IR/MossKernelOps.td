@@ -36,8 +36,7 @@ def Moss_PutOp : Moss_Op<"put", [SameVariadicOperandSize]> {
     tile per tile type of the channel, from `sources[i]` at row `rows[i]` and
     column `cols[i]`, and makes the slot full when all bytes have arrived.
     Elements past the bounds of a source read as zero. `position` counts the
-    slots put so far (i32, wraps around) and must be the one of the `get` that
-    receives the tiles.
+    slots put so far and must be the one of the `get` that receives the tiles.
 
     ```mlir
     moss.put %ch[%i], %A[%m, %k], %B[%n, %k] : !moss.channel<...>, memref<...>, memref<...>
@@ -88,6 +87,42 @@ def Moss_ReleaseOp : Moss_Op<"release"> {
   let arguments = (ins
     Arg<Moss_ChannelType, "", [MemRead, MemWrite]>:$channel, I32:$position);
   let assemblyFormat = "$channel `[` $position `]` attr-dict `:` type($channel)";
+}
+
+def Moss_TileDescriptorOp : Moss_Op<"tile_descriptor", [Pure]> {
+  let summary = "the matrix descriptor of a tile in shared memory";
+  let description = [{
+    The 64-bit shared-memory matrix descriptor (PTX ISA, "Asynchronous warpgroup
+    level matrix shared memory layout") of a tile that `get` has yielded, K-major
+    and swizzled by its row size, beginning at row `row`, a multiple of 8.
+
+    ```mlir
+    %d = moss.tile_descriptor %a row(%r) : vector<128x128xf8E4M3FN>
+    ```
+  }];
+  let arguments = (ins Moss_TileF8:$tile, I32:$row);
+  let results = (outs I64:$descriptor);
+  let assemblyFormat = "$tile `row` `(` $row `)` attr-dict `:` type($tile)";
+}
+
+def Moss_StoreTileOp : Moss_Op<"store_tile"> {
+  let summary = "store a tile through the tensor copy engine";
+  let description = [{
+    Writes the f32 or bf16 tile to the array that `map` describes, at row `row`
+    and column `col`. Elements past its bounds are dropped. The op is the form of
+    `vector.transfer_write` for destinations that the copy engine can reach.
+
+    ```mlir
+    moss.store_tile %t, %map[%m, %n] : vector<128x256xbf16>, !moss.tensor_map<64x64xbf16, swizzle = 128>
+    ```
+  }];
+  let arguments = (ins FixedVectorOfRankAndType<[2], [BF16, F32]>:$tile,
+                       Arg<Moss_TensorMapType, "", [MemWrite]>:$map,
+                       Index:$row, Index:$col);
+  let assemblyFormat = [{
+    $tile `,` $map `[` $row `,` $col `]` attr-dict `:` type($tile) `,` type($map)
+  }];
+  let hasVerifier = 1;
 }
 
 def Moss_WarpSpecializeOp : Moss_Op<"warp_specialize", [

@@ -41,25 +41,37 @@ FailureOr<TargetInfo> lookupTarget(StringRef name);
 /// The names that lookupTarget knows, for diagnostics.
 StringRef getTargetNames();
 
-/// Where everything lies in the shared memory of a kernel, and how registers
-/// are shared out; all derived from the schedule.
-struct KernelBudget {
-  int64_t threads;
-  int64_t lhsTileBytes, rhsTileBytes, stageBytes;
-  /// Offsets from the base of shared memory, which is aligned to 1024 bytes.
-  int64_t outputOffset, barrierOffset;
-  int64_t sharedBytes;
-  int64_t producerRegisters, consumerRegisters;
-  /// FP32 accumulators a consumer thread holds, promotion's second set
-  /// included.
-  int64_t accumulatorRegisters;
-};
-
 /// One box of the output that a warpgroup stores at a time: 64 rows of 128
 /// bytes, and how many of them each warpgroup buffers.
 inline constexpr int64_t kStoreBoxRows = 64;
 inline constexpr int64_t kStoreBoxRowBytes = 128;
 inline constexpr int64_t kStoreBuffers = 2;
+
+/// Where everything lies in the shared memory of a kernel, in bytes from its
+/// base, which is aligned to 1024: the ring, then the output boxes of each
+/// consumer, then a full and an empty barrier per stage.
+struct SharedMemoryLayout {
+  int64_t stageBytes, outputOffset, barrierOffset, totalBytes;
+};
+
+/// The layout for a ring of \p stages slots of \p stageBytes each.
+SharedMemoryLayout getSharedMemoryLayout(int64_t stages, int64_t stageBytes,
+                                         int64_t consumers);
+
+/// The layout for the ring of a channel.
+SharedMemoryLayout getSharedMemoryLayout(ChannelType channel,
+                                         int64_t consumers);
+
+/// What a kernel takes of a multiprocessor, all derived from the schedule.
+struct KernelBudget {
+  int64_t threads;
+  SharedMemoryLayout shared;
+  /// Registers per thread of the producer and of a consumer.
+  int64_t producerRegisters, consumerRegisters;
+  /// FP32 accumulators a consumer thread holds, promotion's second set
+  /// included.
+  int64_t accumulatorRegisters;
+};
 
 /// The budget of a kernel, or failure after an error that says which limit of
 /// the target the schedule exceeds, or which tile shape the matrix unit lacks.

@@ -1,0 +1,75 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "moss/CPU/Pipeline.h"
+#include "moss/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace mlir::moss;
+
+/// Tiles and their ops to loops over rows, and FP8 conversions to integers.
+static void addTilePasses(OpPassManager &pm, MmaArithmetic arithmetic) {
+  pm.addPass(createForallToForLoopPass());
+  pm.addPass(createMossLoadScalesToLoops());
+  pm.addPass(createMossExpandRescale());
+  MossMmaToLoopsOptions mmaOptions;
+  mmaOptions.arithmetic = arithmetic;
+  pm.addPass(createMossMmaToLoops(mmaOptions));
+  pm.addPass(createMossTilesToRows());
+  pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
+  pm.addPass(createMossExpandFp8());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+static void addLLVMPasses(OpPassManager &pm) {
+  pm.addPass(createConvertVectorToSCFPass());
+  // bf16 is expanded, since LLVM calls a library function for it on a CPU
+  // without such an instruction.
+  arith::ArithExpandOpsPassOptions expandOptions;
+  expandOptions.includeBf16 = true;
+  pm.addPass(arith::createArithExpandOpsPass(expandOptions));
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(createConvertVectorToLLVMPass());
+  pm.addNestedPass<func::FuncOp>(createConvertMathToLLVMPass());
+  pm.addPass(createConvertMathToLibmPass());
+  // Before arith: the lowering of memref.dim must still see its constant index.
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
+  pm.addPass(createConvertIndexToLLVMPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertFuncToLLVMPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createUBToLLVMConversionPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void moss::buildCPUPipeline(OpPassManager &pm,
+                            const CPUPipelineOptions &options) {
+  addTilePasses(pm, options.arithmetic);
+  addLLVMPasses(pm);
+  pm.addPass(createMossVerifyLowered());
+}
+
+void moss::registerCPUPipeline() {
+  PassPipelineRegistration<CPUPipelineOptions>(
+      "moss-lower-to-cpu",
+      "Lower tiled loops, and what is around them, to the LLVM dialect",
+      buildCPUPipeline);
+}

@@ -1,0 +1,310 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Lowers channels to rings in shared memory that mbarriers guard and the tensor
+// copy engine fills, and roles to branches on the warpgroup. Stage s has a full
+// barrier, on which one arrival and the bytes of a slot are expected, and an
+// empty barrier, on which every consumer arrives.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SharedMemory.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "moss/GPU/Passes.h"
+#include "moss/Transforms/Target.h"
+
+namespace mlir::moss {
+#define GEN_PASS_DEF_MOSSCHANNELSTONVVM
+#include "moss/GPU/Passes.h.inc"
+} // namespace mlir::moss
+
+using namespace mlir;
+using namespace mlir::moss;
+
+/// How long try_wait sleeps at most before it looks again, in nanoseconds; it
+/// is woken earlier when the barrier completes.
+static constexpr int64_t kWaitNanoseconds = 10000000;
+
+namespace {
+/// Lowers the channel and the roles of one kernel.
+class KernelLowering {
+public:
+  KernelLowering(gpu::GPUFuncOp func, ChannelOp channel, WarpSpecializeOp roles)
+      : func(func), channel(channel), roles(roles),
+        type(channel.getChannel().getType()),
+        layout(getSharedMemoryLayout(type, roles.getNumConsumers())),
+        b(channel.getLoc(), channel) {}
+
+  LogicalResult run();
+
+private:
+  Value i32(int64_t value) { return i32Constant(b, value); }
+  Value getSlot(Value position) {
+    return arith::RemUIOp::create(b, position, i32(type.getStages()));
+  }
+  Value getPhase(Value position) {
+    Value turn = arith::DivUIOp::create(b, position, i32(type.getStages()));
+    return arith::AndIOp::create(b, turn, i32(1));
+  }
+  /// The full (0) or empty (1) barrier of a slot.
+  Value getBarrier(Value slot, int64_t kind) {
+    Value base =
+        offsetPointer(b, getSharedMemoryBase(b),
+                      layout.barrierOffset + 8 * kind * type.getStages());
+    return offsetPointer(b, base, arith::MulIOp::create(b, slot, i32(8)));
+  }
+  Value compare(arith::CmpIPredicate predicate, Value lhs, int64_t rhs) {
+    return arith::CmpIOp::create(b, predicate, lhs, i32(rhs));
+  }
+  void wait(Value barrier, Value phase) {
+    NVVM::MBarrierTryWaitParityOp::create(b, barrier, phase,
+                                          i32(kWaitNanoseconds));
+  }
+  Value toPointer(Value map) {
+    return UnrealizedConversionCastOp::create(
+               b, LLVM::LLVMPointerType::get(b.getContext()), ValueRange{map})
+        .getResult(0);
+  }
+
+  void initialize();
+  LogicalResult lowerPut(PutOp put);
+  void lowerGet(GetOp get);
+  LogicalResult lowerDescriptor(TileDescriptorOp op);
+  void lowerRelease(ReleaseOp release);
+  void lowerRoles();
+
+  gpu::GPUFuncOp func;
+  ChannelOp channel;
+  WarpSpecializeOp roles;
+  ChannelType type;
+  SharedMemoryLayout layout;
+  ImplicitLocOpBuilder b;
+};
+} // namespace
+
+/// One thread initializes the barriers; then all may use them.
+void KernelLowering::initialize() {
+  Value thread = NVVM::ThreadIdXOp::create(b, b.getI32Type());
+  Value isFirst = compare(arith::CmpIPredicate::eq, thread, 0);
+  auto branch = scf::IfOp::create(b, isFirst, /*withElseRegion=*/false);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    for (int64_t stage = 0; stage < type.getStages(); ++stage) {
+      NVVM::MBarrierInitOp::create(b, getBarrier(i32(stage), 0), i32(1),
+                                   Value());
+      NVVM::MBarrierInitOp::create(b, getBarrier(i32(stage), 1),
+                                   i32(roles.getNumConsumers()), Value());
+    }
+    NVVM::FenceMbarrierInitOp::create(b);
+    for (BlockArgument argument : func.getArguments())
+      if (isa<TensorMapType>(argument.getType()))
+        NVVM::PrefetchOp::create(b, NVVM::PrefetchCacheLevelAttr(),
+                                 NVVM::CacheEvictionPriorityAttr(),
+                                 toPointer(argument), Value(),
+                                 /*tensormap=*/b.getUnitAttr());
+  }
+  NVVM::BarrierOp::create(b);
+}
+
+LogicalResult KernelLowering::lowerPut(PutOp put) {
+  b.setInsertionPoint(put);
+  Value slot = getSlot(put.getPosition());
+  Value full = getBarrier(slot, 0);
+  // The phase before the first is complete, so the first turn does not wait.
+  Value phase = arith::XOrIOp::create(b, getPhase(put.getPosition()), i32(1));
+  wait(getBarrier(slot, 1), phase);
+  NVVM::MBarrierArriveExpectTxOp::create(
+      b, Type(), full, i32(layout.stageBytes), NVVM::MemScopeKind::CTA,
+      /*relaxed=*/false, Value());
+
+  Value base =
+      offsetPointer(b, getSharedMemoryBase(b),
+                    arith::MulIOp::create(b, slot, i32(layout.stageBytes)));
+  auto clusterPointer = LLVM::LLVMPointerType::get(b.getContext(), 7);
+  int64_t offset = 0;
+  for (auto [index, tile] : llvm::enumerate(type.getTiles())) {
+    Value source = put.getSources()[index];
+    if (!isa<TensorMapType>(source.getType()))
+      return put.emitOpError("copies from a memref; run "
+                             "moss-create-tensor-maps to describe it");
+    Value target = LLVM::AddrSpaceCastOp::create(
+        b, clusterPointer, offsetPointer(b, base, offset));
+    auto toI32 = [&](Value value) -> Value {
+      return arith::IndexCastOp::create(b, b.getI32Type(), value);
+    };
+    NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+        b, target, toPointer(source),
+        ValueRange{toI32(put.getCols()[index]), toI32(put.getRows()[index])},
+        full, ValueRange{}, Value(), Value(), NVVM::TMALoadMode::TILE,
+        /*isCTAOnly=*/false, NVVM::CTAGroupKindAttr(), Value());
+    offset += tile.getNumElements();
+  }
+  put.erase();
+  return success();
+}
+
+void KernelLowering::lowerGet(GetOp get) {
+  b.setInsertionPoint(get);
+  wait(getBarrier(getSlot(get.getPosition()), 0), getPhase(get.getPosition()));
+  get.erase();
+}
+
+/// PTX ISA, "Matrix descriptor": address / 16 in bits 0-13, stride between
+/// groups of 8 rows / 16 in bits 32-45, swizzle in bits 62-63 (1: 128 bytes, 2:
+/// 64, 3: 32). The leading dimension's offset is unused with swizzles; 1 by
+/// convention.
+LogicalResult KernelLowering::lowerDescriptor(TileDescriptorOp op) {
+  auto get = op.getTile().getDefiningOp<GetOp>();
+  if (!get)
+    return op.emitOpError("describes a tile that is not in shared memory: it "
+                          "must come from moss.get");
+  b.setInsertionPoint(op);
+  unsigned number = cast<OpResult>(op.getTile()).getResultNumber();
+  int64_t offset = 0;
+  for (unsigned index = 0; index < number; ++index)
+    offset += type.getTiles()[index].getNumElements();
+  int64_t rowBytes = type.getTiles()[number].getDimSize(1);
+
+  Value base =
+      LLVM::PtrToIntOp::create(b, b.getI32Type(), getSharedMemoryBase(b));
+  Value address =
+      arith::AddIOp::create(b, base,
+                            arith::MulIOp::create(b, getSlot(get.getPosition()),
+                                                  i32(layout.stageBytes)));
+  address = arith::AddIOp::create(
+      b, address,
+      arith::AddIOp::create(
+          b, arith::MulIOp::create(b, op.getRow(), i32(rowBytes)),
+          i32(offset)));
+  Value encoded = arith::AndIOp::create(
+      b, arith::ShRUIOp::create(b, address, i32(4)), i32(0x3FFF));
+  encoded = arith::ExtUIOp::create(b, b.getI64Type(), encoded);
+  uint64_t swizzle = rowBytes == 128 ? 1 : rowBytes == 64 ? 2 : 3;
+  uint64_t fields = (swizzle << 62) |
+                    (static_cast<uint64_t>(8 * rowBytes / 16) << 32) |
+                    (uint64_t{1} << 16);
+  Value constant = arith::ConstantOp::create(
+      b, b.getIntegerAttr(b.getI64Type(), static_cast<int64_t>(fields)));
+  op.replaceAllUsesWith(arith::OrIOp::create(b, encoded, constant).getResult());
+  op.erase();
+  return success();
+}
+
+/// One thread speaks for its warpgroup: wgmma's wait is collective.
+void KernelLowering::lowerRelease(ReleaseOp release) {
+  b.setInsertionPoint(release);
+  Value thread = NVVM::ThreadIdXOp::create(b, b.getI32Type());
+  Value inGroup = arith::AndIOp::create(b, thread, i32(127));
+  Value isLeader = compare(arith::CmpIPredicate::eq, inGroup, 0);
+  auto branch = scf::IfOp::create(b, isLeader, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  Value empty = getBarrier(getSlot(release.getPosition()), 1);
+  NVVM::MBarrierArriveOp::create(b, b.getI64Type(), empty, Value());
+  release.erase();
+}
+
+/// Branch on the warpgroup, which a shuffle makes uniform for the assembler.
+void KernelLowering::lowerRoles() {
+  b.setInsertionPoint(roles);
+  Type i32Type = b.getI32Type();
+  Value thread = NVVM::ThreadIdXOp::create(b, i32Type);
+  auto broadcast = [&](Value value) -> Value {
+    return NVVM::ShflOp::create(b, i32Type, i32(-1), value, i32(0), i32(31),
+                                NVVM::ShflKind::idx, UnitAttr());
+  };
+  Value group = broadcast(arith::ShRUIOp::create(b, thread, i32(7)));
+  Value isProducer = compare(arith::CmpIPredicate::eq, group, 0);
+  auto branch = scf::IfOp::create(b, isProducer, /*withElseRegion=*/true);
+
+  b.setInsertionPointToStart(branch.thenBlock());
+  NVVM::SetMaxRegisterOp::create(b, roles.getProducerRegisters(),
+                                 NVVM::SetMaxRegisterAction::decrease);
+  Value warp = broadcast(arith::ShRUIOp::create(b, thread, i32(5)));
+  auto firstWarp =
+      scf::IfOp::create(b, compare(arith::CmpIPredicate::eq, warp, 0),
+                        /*withElseRegion=*/false);
+  b.setInsertionPointToStart(firstWarp.thenBlock());
+  auto elected =
+      scf::IfOp::create(b, NVVM::ElectSyncOp::create(b, b.getI1Type(), Value()),
+                        /*withElseRegion=*/false);
+  Block *producer = elected.thenBlock();
+  producer->getOperations().splice(producer->begin(),
+                                   roles.getProducer().front().getOperations());
+
+  b.setInsertionPointToStart(branch.elseBlock());
+  NVVM::SetMaxRegisterOp::create(b, roles.getConsumerRegisters(),
+                                 NVVM::SetMaxRegisterAction::increase);
+  Value consumer = arith::IndexCastOp::create(
+      b, b.getIndexType(), arith::SubIOp::create(b, group, i32(1)));
+  Block &body = roles.getConsumer().front();
+  body.getArgument(0).replaceAllUsesWith(consumer);
+  Block *consumers = branch.elseBlock();
+  consumers->getOperations().splice(std::prev(consumers->end()),
+                                    body.getOperations());
+  roles.erase();
+}
+
+LogicalResult KernelLowering::run() {
+  initialize();
+  SmallVector<Operation *> users;
+  func.walk([&](Operation *op) {
+    if (isa<PutOp, GetOp, ReleaseOp, TileDescriptorOp>(op))
+      users.push_back(op);
+  });
+  // Descriptors go before the gets that define their tiles.
+  for (Operation *op : users)
+    if (auto descriptor = dyn_cast<TileDescriptorOp>(op))
+      if (failed(lowerDescriptor(descriptor)))
+        return failure();
+  for (Operation *op : users) {
+    if (auto put = dyn_cast<PutOp>(op)) {
+      if (failed(lowerPut(put)))
+        return failure();
+    } else if (auto get = dyn_cast<GetOp>(op)) {
+      if (!get->use_empty())
+        return get.emitOpError(
+            "has a tile that is used by other than moss.mma, "
+            "which must be distributed first");
+      lowerGet(get);
+    } else if (auto release = dyn_cast<ReleaseOp>(op)) {
+      lowerRelease(release);
+    }
+  }
+  lowerRoles();
+  channel.erase();
+  return success();
+}
+
+namespace {
+struct ChannelsToNVVMPass
+    : moss::impl::MossChannelsToNVVMBase<ChannelsToNVVMPass> {
+  void runOnOperation() override {
+    gpu::GPUFuncOp func = getOperation();
+    SmallVector<ChannelOp> channels;
+    SmallVector<WarpSpecializeOp> roles;
+    func.walk([&](ChannelOp op) { channels.push_back(op); });
+    func.walk([&](WarpSpecializeOp op) { roles.push_back(op); });
+    if (channels.empty() && roles.empty())
+      return;
+    if (channels.size() != 1 || roles.size() != 1) {
+      func.emitOpError("needs one moss.channel and one moss.warp_specialize, "
+                       "but has ")
+          << channels.size() << " and " << roles.size();
+      return signalPassFailure();
+    }
+    if (failed(KernelLowering(func, channels.front(), roles.front()).run()))
+      signalPassFailure();
+  }
+};
+} // namespace

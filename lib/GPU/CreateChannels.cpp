@@ -1,0 +1,140 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Joins the loads of operand tiles and their products by a channel, and
+// threads the position in its ring through the loops around them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/PatternMatch.h"
+#include "moss/GPU/Passes.h"
+
+namespace mlir::moss {
+#define GEN_PASS_DEF_MOSSCREATECHANNELS
+#include "moss/GPU/Passes.h.inc"
+} // namespace mlir::moss
+
+using namespace mlir;
+using namespace mlir::moss;
+
+/// The loads that feed `mma`, if both are in its block and for it alone.
+static FailureOr<SmallVector<vector::TransferReadOp>> findLoads(MmaOp mma) {
+  SmallVector<vector::TransferReadOp> loads;
+  for (Value operand : {mma.getLhs(), mma.getRhs()}) {
+    auto load = operand.getDefiningOp<vector::TransferReadOp>();
+    if (!load || load->getBlock() != mma->getBlock() || !load->hasOneUse())
+      return failure();
+    loads.push_back(load);
+  }
+  return loads;
+}
+
+/// Count the iterations of `innermost` across all loops around it, in an i32
+/// carried by each. Returns the count inside the innermost loop.
+static Value threadPosition(RewriterBase &rewriter, scf::ForOp innermost,
+                            Value zero) {
+  auto addCounter = [&](scf::ForOp loop, const NewYieldValuesFn &next) {
+    auto replaced = *loop.replaceWithAdditionalYields(
+        rewriter, zero, /*replaceInitOperandUsesInLoop=*/false, next);
+    return cast<scf::ForOp>(replaced.getOperation());
+  };
+  scf::ForOp inner = addCounter(
+      innermost, [](OpBuilder &b, Location loc, ArrayRef<BlockArgument> args) {
+        Value one = arith::ConstantIntOp::create(b, loc, 1, 32);
+        Value next = arith::AddIOp::create(b, loc, args.back(), one);
+        return SmallVector<Value>{next};
+      });
+  Value position = inner.getRegionIterArgs().back();
+  while (auto parent = dyn_cast<scf::ForOp>(inner->getParentOp())) {
+    parent =
+        addCounter(parent, [&](OpBuilder &, Location, ArrayRef<BlockArgument>) {
+          return SmallVector<Value>{inner.getResults().back()};
+        });
+    inner.getInitArgsMutable()[inner.getInitArgs().size() - 1].assign(
+        parent.getRegionIterArgs().back());
+    inner = parent;
+  }
+  return position;
+}
+
+/// Replace the loads by put and get, and release the slot after the product.
+static void createChannel(MmaOp mma, ArrayRef<vector::TransferReadOp> loads,
+                          int64_t stages, gpu::GPUFuncOp func) {
+  IRRewriter rewriter(func.getContext());
+  ImplicitLocOpBuilder b(mma.getLoc(), func.getContext());
+  b.setInsertionPointToStart(&func.getBody().front());
+  SmallVector<VectorType> tiles;
+  for (vector::TransferReadOp load : loads)
+    tiles.push_back(cast<VectorType>(load.getType()));
+  Value channel =
+      ChannelOp::create(b, ChannelType::get(b.getContext(), stages, tiles));
+  Value zero = arith::ConstantIntOp::create(b, 0, 32);
+  Value position =
+      threadPosition(rewriter, cast<scf::ForOp>(mma->getParentOp()), zero);
+
+  b.setInsertionPoint(mma);
+  SmallVector<Value> sources, rows, cols;
+  for (vector::TransferReadOp load : loads) {
+    sources.push_back(load.getBase());
+    rows.push_back(load.getIndices()[0]);
+    cols.push_back(load.getIndices()[1]);
+  }
+  PutOp::create(b, channel, position, sources, rows, cols);
+  auto get = GetOp::create(b, SmallVector<Type>(tiles.begin(), tiles.end()),
+                           channel, position);
+  for (auto [load, tile] : llvm::zip_equal(loads, get.getTiles()))
+    rewriter.replaceOp(load, tile);
+  b.setInsertionPointAfter(mma);
+  ReleaseOp::create(b, channel, position);
+}
+
+namespace {
+struct CreateChannelsPass
+    : moss::impl::MossCreateChannelsBase<CreateChannelsPass> {
+  void runOnOperation() override {
+    gpu::GPUFuncOp func = getOperation();
+    SmallVector<MmaOp> mmas;
+    func.walk([&](MmaOp mma) { mmas.push_back(mma); });
+    if (mmas.empty())
+      return;
+    if (mmas.size() > 1) {
+      mmas[1].emitOpError("is the second of its kernel, but one ring of shared "
+                          "memory serves one loop; tile the matmuls in "
+                          "separate kernels");
+      return signalPassFailure();
+    }
+    MmaOp mma = mmas.front();
+    FailureOr<SmallVector<vector::TransferReadOp>> loads = findLoads(mma);
+    if (failed(loads) || !isa<scf::ForOp>(mma->getParentOp())) {
+      mma.emitOpError("needs both operands to be read from memory by "
+                      "vector.transfer_read in the loop that multiplies them");
+      return signalPassFailure();
+    }
+    ScheduleAttr schedule = findSchedule(mma);
+    if (!schedule) {
+      mma.emitOpError("is in no loop with a schedule; run moss-map-to-grid");
+      return signalPassFailure();
+    }
+    createChannel(mma, *loads, schedule.getStages(), func);
+  }
+
+private:
+  /// The schedule on the persistent loop around `op`.
+  static ScheduleAttr findSchedule(Operation *op) {
+    for (; op; op = op->getParentOp())
+      if (auto schedule = op->getAttrOfType<ScheduleAttr>("moss.schedule"))
+        return schedule;
+    return {};
+  }
+};
+} // namespace

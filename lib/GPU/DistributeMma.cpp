@@ -1,0 +1,123 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// moss.mma on tiles in shared memory -> chains of wgmma, one per wave.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FragmentLayout.h"
+#include "SharedMemory.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::moss;
+
+static NVVM::WGMMATypes getOperandType(Value tile) {
+  Type elementType = cast<VectorType>(tile.getType()).getElementType();
+  return isa<Float8E4M3FNType>(elementType) ? NVVM::WGMMATypes::e4m3
+                                            : NVVM::WGMMATypes::e5m2;
+}
+
+/// A fragment as the register list that wgmma takes, and back.
+static Value packRegisters(ImplicitLocOpBuilder &b, Value fragment,
+                           Type registers) {
+  Value packed = LLVM::PoisonOp::create(b, registers);
+  auto elements = vector::ToElementsOp::create(b, fragment).getElements();
+  for (auto [i, element] : llvm::enumerate(elements))
+    packed = LLVM::InsertValueOp::create(b, packed, element,
+                                         static_cast<int64_t>(i));
+  return packed;
+}
+
+static Value unpackRegisters(ImplicitLocOpBuilder &b, Value registers,
+                             VectorType fragment) {
+  SmallVector<Value> elements;
+  for (int64_t i = 0; i < fragment.getNumElements(); ++i)
+    elements.push_back(LLVM::ExtractValueOp::create(b, registers, i));
+  return vector::FromElementsOp::create(b, fragment, elements);
+}
+
+namespace {
+struct DistributeMma : OpConversionPattern<MmaOp> {
+  DistributeMma(const TypeConverter &converter, MLIRContext *context,
+                const DistributionContext &distribution)
+      : OpConversionPattern(converter, context), distribution(distribution) {}
+
+  LogicalResult
+  matchAndRewrite(MmaOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    FragmentLayout layout = distribution.getLayout(op.getType());
+    // The first step of a sum that starts from zero does not read its
+    // accumulator.
+    bool startsAnew = matchPattern(op.getAcc(), m_AnyZeroFloat());
+    Value zero = i32Constant(b, 0);
+    Value rhs = TileDescriptorOp::create(b, op.getRhs(), zero);
+    SmallVector<Value> fragments;
+    for (int64_t wave = 0; wave < layout.getNumWaves(); ++wave) {
+      Value row = distribution.getWaveRow(b, layout, wave);
+      Value lhs = TileDescriptorOp::create(b, op.getLhs(), row);
+      Value acc = startsAnew ? Value() : adaptor.getAcc()[wave];
+      fragments.push_back(emitWave(b, op, lhs, rhs, acc, layout));
+    }
+    rewriter.replaceOpWithMultiple(op, {fragments});
+    return success();
+  }
+
+private:
+  /// The chain of wgmma over the tile's K; `acc` is null for zero.
+  static Value emitWave(ImplicitLocOpBuilder &b, MmaOp op, Value lhs, Value rhs,
+                        Value acc, FragmentLayout layout) {
+    VectorType fragment = layout.getFragmentType();
+    auto registers = LLVM::LLVMStructType::getLiteral(
+        b.getContext(), SmallVector<Type>(fragment.getNumElements(),
+                                          fragment.getElementType()));
+    Value sum = acc ? packRegisters(b, acc, registers)
+                    : LLVM::UndefOp::create(b, registers).getResult();
+    NVVM::WgmmaFenceAlignedOp::create(b);
+    auto shape = NVVM::MMAShapeAttr::get(b.getContext(), kWaveRows,
+                                         op.getType().getDimSize(1), kMmaStepK);
+    int64_t steps =
+        cast<VectorType>(op.getLhs().getType()).getDimSize(1) / kMmaStepK;
+    for (int64_t step = 0; step < steps; ++step) {
+      auto scale = acc || step > 0 ? NVVM::WGMMAScaleOut::one
+                                   : NVVM::WGMMAScaleOut::zero;
+      sum = NVVM::WgmmaMmaAsyncOp::create(
+          b, registers, sum, advance(b, lhs, step), advance(b, rhs, step),
+          shape, getOperandType(op.getLhs()), getOperandType(op.getRhs()),
+          NVVM::WGMMATypes::f32, scale, NVVM::WGMMAScaleIn::one,
+          NVVM::WGMMAScaleIn::one, NVVM::MMALayout::row, NVVM::MMALayout::col,
+          NVVM::MMAIntOverflowAttr());
+    }
+    NVVM::WgmmaGroupSyncAlignedOp::create(b);
+    NVVM::WgmmaWaitGroupSyncOp::create(b, 0);
+    return unpackRegisters(b, sum, fragment);
+  }
+
+  /// The descriptor of the next K step: addresses count 16 bytes.
+  static Value advance(ImplicitLocOpBuilder &b, Value descriptor,
+                       int64_t step) {
+    if (step == 0)
+      return descriptor;
+    Value offset = arith::ConstantIntOp::create(b, step * kMmaStepK / 16, 64);
+    return arith::AddIOp::create(b, descriptor, offset);
+  }
+
+  const DistributionContext &distribution;
+};
+} // namespace
+
+void moss::populateDistributeMmaPatterns(const TypeConverter &converter,
+                                         const DistributionContext &context,
+                                         RewritePatternSet &patterns) {
+  patterns.add<DistributeMma>(converter, patterns.getContext(), context);
+}

@@ -1,0 +1,121 @@
+"""What the CPU twin must give, to the bit, in exact rational arithmetic.
+
+Prints the f32 bits (as signed 32-bit integers, a line each) of A B^T for codes
+A [M, K] and B [N, K] that are hashes of their position and a seed, under the
+rule of Hopper's FP8 matrix unit: in steps of 32 along K, the products and the
+accumulator are aligned to the largest exponent among them, cut toward zero at
+13 fraction bits and added; the normalized sum is cut to 13 fraction bits.
+"""
+
+import argparse
+import struct
+from fractions import Fraction
+
+FORMATS = {"e4m3": (3, 7, 0x7F), "e5m2": (2, 15, 0x7C)}
+NAN, INF = float("nan"), float("inf")
+
+
+def decode(code, name):
+    """The value of a code, and its exponent (None for a zero)."""
+    fraction_bits, bias, first_special = FORMATS[name]
+    magnitude, sign = code & 0x7F, -1 if code & 0x80 else 1
+    if magnitude >= first_special:
+        is_infinity = name == "e5m2" and magnitude == first_special
+        return (sign * INF if is_infinity else NAN), None
+    field, fraction = magnitude >> fraction_bits, magnitude % (1 << fraction_bits)
+    exponent = max(field, 1) - bias
+    significand = fraction + ((1 << fraction_bits) if field else 0)
+    value = sign * significand * Fraction(2) ** (exponent - fraction_bits)
+    return value, (exponent if significand else None)
+
+
+def cut(value, exponent, bits=13):
+    """Cut toward zero at `bits` fraction bits of 2^exponent."""
+    unit = Fraction(2) ** (exponent - bits)
+    return int(value / unit) * unit
+
+
+def exponent_of(value):
+    """Exponent of the leading one of a non-zero number."""
+    value = abs(value)
+    exponent = value.numerator.bit_length() - value.denominator.bit_length()
+    return exponent if Fraction(2) ** exponent <= value else exponent - 1
+
+
+def f32(value):
+    """Round to the nearest f32."""
+    return struct.unpack("f", struct.pack("f", value))[0]
+
+
+def is_special(value):
+    return isinstance(value, float) and (value != value or abs(value) == INF)
+
+
+def step(acc, pairs):
+    """One step of 32: pairs of decoded (value, exponent)."""
+    specials = [v for pair in pairs for v, _ in pair if is_special(v)]
+    if specials or is_special(acc):
+        total = float(acc)
+        for (a, _), (b, _) in pairs:
+            total += float(a) * float(b)
+        return total
+    terms = [(a * b, ea + eb) for (a, ea), (b, eb) in pairs if a and b]
+    if acc:
+        terms.append((acc, max(exponent_of(acc), -126)))
+    if not terms:
+        return Fraction(0)
+    top = max(exponent for _, exponent in terms)
+    total = sum(cut(value, top) for value, _ in terms)
+    return cut(total, exponent_of(total)) if total else Fraction(0)
+
+
+def dot(row, col, promote):
+    """Sum over K; `promote` > 0 adds partial sums into f32 so often."""
+    zero = (Fraction(0), None)
+    padding = [zero] * (-len(row) % 32)
+    pairs = list(zip(row + padding, col + padding))
+    total, acc = 0.0, Fraction(0)
+    for k in range(0, len(pairs), 32):
+        acc = step(acc, pairs[k : k + 32])
+        if promote and (k + 32) % promote == 0:
+            total, acc = f32(total + float(acc)), Fraction(0)
+    return f32(total + float(acc)) if promote else float(acc)
+
+
+def codes(rows, columns, seed, name, keep_specials):
+    result = []
+    for i in range(rows):
+        result.append([])
+        for j in range(columns):
+            position = i * columns + j
+            code = ((position + seed) * 2654435761 % 2**32 >> 13) & 0xFF
+            if not keep_specials and code & 0x7F >= FORMATS[name][2]:
+                code = 0
+            result[-1].append(decode(code, name))
+    return result
+
+
+def bits(value):
+    if value != value:
+        return "nan"
+    return str(struct.unpack("i", struct.pack("f", value))[0])
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("M", "N", "K"):
+        parser.add_argument(name, type=int)
+    parser.add_argument("--lhs", choices=FORMATS, default="e4m3")
+    parser.add_argument("--rhs", choices=FORMATS, default="e4m3")
+    parser.add_argument("--promote", type=int, default=0)
+    parser.add_argument("--specials", action="store_true")
+    args = parser.parse_args()
+    lhs = codes(args.M, args.K, 7, args.lhs, args.specials)
+    rhs = codes(args.N, args.K, 100003, args.rhs, args.specials)
+    for row in lhs:
+        for col in rhs:
+            print(bits(dot(row, col, args.promote)))
+
+
+if __name__ == "__main__":
+    main()

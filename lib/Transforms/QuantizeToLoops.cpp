@@ -144,9 +144,8 @@ SmallVector<Value> LoopEmitter::forEachStrip(
           });
           begin = end;
         }
-        return loop(begin, box.kEnd, one, current, [&](Value k, ValueRange c) {
-          return body(row, k, 1, c);
-        });
+        return loop(begin, box.kEnd, one, current,
+                    [&](Value k, ValueRange c) { return body(row, k, 1, c); });
       });
 }
 
@@ -214,8 +213,7 @@ Value QuantizeEmitter::emitAmax(Box box, AmaxKind kind) {
   Type i32 = b.getI32Type();
   SmallVector<Value> inits = {createConstant(b, i32, int64_t(0))};
   if (width > 1)
-    inits.push_back(
-        createConstant(b, VectorType::get(width, i32), int64_t(0)));
+    inits.push_back(createConstant(b, VectorType::get(width, i32), int64_t(0)));
   SmallVector<Value> amax = forEachStrip(
       box, width, inits,
       [&](Value row, Value k, int64_t stripWidth, ValueRange carried) {
@@ -237,10 +235,10 @@ Value QuantizeEmitter::emitAmax(Box box, AmaxKind kind) {
 Value QuantizeEmitter::emitTensorAmax() {
   Value zeroBits = createConstant(b, b.getI32Type(), int64_t(0));
   bool isDelayed = scheme.getGlobal() == GlobalScale::Delayed;
-  SmallVector<Value> amax = forEachGroup(
-      zeroBits, [&](Box box, ValueRange, ValueRange carried) {
-        Value group = emitAmax(box, isDelayed ? AmaxKind::FiniteElements
-                                              : AmaxKind::All);
+  SmallVector<Value> amax =
+      forEachGroup(zeroBits, [&](Box box, ValueRange, ValueRange carried) {
+        Value group =
+            emitAmax(box, isDelayed ? AmaxKind::FiniteElements : AmaxKind::All);
         // A group that is not finite has its own NaN; a tensor without groups
         // has it in its global scale.
         if (micro)
@@ -254,8 +252,7 @@ Value QuantizeEmitter::emitTensorAmax() {
 void QuantizeEmitter::emitConversion(Box box, Value inverseGlobal,
                                      Value inverseMicro) {
   forEachStrip(
-      box, width, {},
-      [&](Value row, Value k, int64_t stripWidth, ValueRange) {
+      box, width, {}, [&](Value row, Value k, int64_t stripWidth, ValueRange) {
         Value y = createScaledElement(b, scheme, loadSource(row, k, stripWidth),
                                       inverseGlobal, inverseMicro);
         Type type = scheme.getElementType();
@@ -281,8 +278,8 @@ void QuantizeEmitter::emit() {
     if (!global)
       global = yielded;
   }
-  Value inverseGlobal = arith::DivFOp::create(
-      b, createConstant(b, b.getF32Type(), 1.0), global);
+  Value inverseGlobal =
+      arith::DivFOp::create(b, createConstant(b, b.getF32Type(), 1.0), global);
   forEachGroup({}, [&](Box box, ValueRange group, ValueRange) {
     Value inverseMicro;
     if (micro) {

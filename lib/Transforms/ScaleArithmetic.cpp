@@ -164,14 +164,13 @@ Value moss::createGlobalScale(ImplicitLocOpBuilder &b, SchemeAttr scheme,
   Value eighths = m.mul(a.mantissa, 8);
   Value fits = m.compare(CmpIPredicate::ule, eighths, 7 * 2 * kImplicitBit);
   Value dividend = m.select(fits, eighths, m.mul(a.mantissa, 4));
-  Value mantissa =
-      arith::DivUIOp::create(b, m.add(dividend, 6), m.constant(7));
+  Value mantissa = arith::DivUIOp::create(b, m.add(dividend, 6), m.constant(7));
   Value field = m.add(m.add(a.exponent, 127 - scheme.getMaxShift()),
                       m.select(fits, -3, -2));
   Value bits = m.add(m.shl(field, 23), m.add(mantissa, -kImplicitBit));
   bits = arith::MaxSIOp::create(b, bits, m.constant(kMinNormalBits));
-  bits = m.select(m.compare(CmpIPredicate::eq, amax, int64_t(0)), kOneBits,
-                  bits);
+  bits =
+      m.select(m.compare(CmpIPredicate::eq, amax, int64_t(0)), kOneBits, bits);
   bits = m.select(m.compare(CmpIPredicate::uge, amax, kInfinityBits), kNaNBits,
                   bits);
   return bitsToFloat(b, bits);
@@ -191,8 +190,8 @@ Value moss::createKnownGlobalScale(ImplicitLocOpBuilder &b, QuantizeOp op) {
 /// The smallest d with mantissa <= 7 * global mantissa * 2^d. The quotient of
 /// the two is between 1/14 and 2/7, exclusive.
 static Value roundUp(IntMath &m, Value a, Value sevenS) {
-  Value byTwo = m.select(
-      m.compare(CmpIPredicate::ule, m.mul(a, 4), sevenS), -2, -1);
+  Value byTwo =
+      m.select(m.compare(CmpIPredicate::ule, m.mul(a, 4), sevenS), -2, -1);
   return m.select(m.compare(CmpIPredicate::ule, m.mul(a, 8), sevenS), -3,
                   byTwo);
 }
@@ -234,8 +233,8 @@ static MicroExponent createExponent(IntMath &m, SchemeAttr scheme, Decomposed a,
     break;
   case ExponentRounding::Floor:
     // The exponent of fmax is its shift plus 2.
-    correction = m.select(
-        m.compare(CmpIPredicate::uge, a.mantissa, s.mantissa), -2, -3);
+    correction =
+        m.select(m.compare(CmpIPredicate::uge, a.mantissa, s.mantissa), -2, -3);
     break;
   }
   Value base = m.add(m.sub(a.exponent, s.exponent), -scheme.getMaxShift());
@@ -264,16 +263,16 @@ static Value createF32Micro(ImplicitLocOpBuilder &b, MicroExponent exponent,
   Value shift = m.sub(m.constant(24), exponent.correction);
   Value dividend =
       arith::ShLIOp::create(b, widen(b, a.mantissa), widen(b, shift));
-  Value quotient = arith::CeilDivUIOp::create(b, dividend,
-                                              wide.mul(widen(b, s.mantissa), 7));
+  Value quotient = arith::CeilDivUIOp::create(
+      b, dividend, wide.mul(widen(b, s.mantissa), 7));
   Value mantissa = arith::TruncIOp::create(b, amax.getType(), quotient);
   Value e = m.add(exponent.base, exponent.correction);
   Value bits = m.add(m.shl(m.add(m.clamp(e, -126, 128), 126), 23),
                      m.add(mantissa, -kImplicitBit));
   bits = m.clamp(bits, kMinNormalBits, kMaxFiniteBits);
   bits = m.select(m.compare(CmpIPredicate::sgt, e, 128), kMaxFiniteBits, bits);
-  bits = m.select(m.compare(CmpIPredicate::eq, amax, int64_t(0)), kOneBits,
-                  bits);
+  bits =
+      m.select(m.compare(CmpIPredicate::eq, amax, int64_t(0)), kOneBits, bits);
   bits = m.select(m.compare(CmpIPredicate::uge, amax, kInfinityBits), kNaNBits,
                   bits);
   return bitsToFloat(b, bits);
@@ -326,18 +325,14 @@ static Value createNaN(ImplicitLocOpBuilder &b, Type type) {
   return createConstant(b, type, std::numeric_limits<double>::quiet_NaN());
 }
 
-/// Clamp to the range of the element type, which the conversion would leave for
-/// NaN or infinity, and make every NaN the positive one, since targets disagree
-/// on the sign of a NaN.
+/// Clamp to the range of the element type, beyond which the conversion yields
+/// NaN or infinity. A NaN stays one.
 static Value createSaturation(ImplicitLocOpBuilder &b, SchemeAttr scheme,
                               Value y) {
-  Type f32 = y.getType();
-  Value high = createConstant(b, f32, scheme.getMaxFinite());
-  Value low = createConstant(b, f32, -scheme.getMaxFinite());
-  Value clamped = arith::MaximumFOp::create(
-      b, arith::MinimumFOp::create(b, y, high), low);
-  Value isNaN = arith::CmpFOp::create(b, CmpFPredicate::UNO, y, y);
-  return arith::SelectOp::create(b, isNaN, createNaN(b, f32), clamped);
+  Value high = createConstant(b, y.getType(), scheme.getMaxFinite());
+  Value low = createConstant(b, y.getType(), -scheme.getMaxFinite());
+  Value atMost = arith::MinimumFOp::create(b, y, high);
+  return arith::MaximumFOp::create(b, atMost, low);
 }
 
 Value moss::createScaledElement(ImplicitLocOpBuilder &b, SchemeAttr scheme,
@@ -350,10 +345,11 @@ Value moss::createScaledElement(ImplicitLocOpBuilder &b, SchemeAttr scheme,
   if (inverseMicro)
     y = arith::MulFOp::create(b, y, splat(b, inverseMicro, f32));
   else if (scheme.getGlobal() != GlobalScale::JIT) {
-    // No scale has become NaN for this infinity, which must not turn finite.
+    // No scale became NaN for the sake of an infinity, which must not turn
+    // finite.
     IntMath m{b, bits.getType()};
-    Value isFinite = m.compare(CmpIPredicate::ult,
-                               m.bitAnd(bits, 0x7fffffff), kInfinityBits);
+    Value isFinite = m.compare(CmpIPredicate::ult, m.bitAnd(bits, 0x7fffffff),
+                               kInfinityBits);
     y = arith::SelectOp::create(b, isFinite, y, createNaN(b, f32));
   }
   return createSaturation(b, scheme, y);
@@ -370,13 +366,13 @@ struct ScaleProduct {
 
   void multiply(ImplicitLocOpBuilder &b, Value otherSignificand,
                 Value otherExponent) {
-    significand = significand ? arith::MulFOp::create(b, significand,
-                                                      otherSignificand)
-                                    .getResult()
-                              : otherSignificand;
-    exponent = exponent ? arith::AddIOp::create(b, exponent, otherExponent)
-                              .getResult()
-                        : otherExponent;
+    significand = significand
+                      ? arith::MulFOp::create(b, significand, otherSignificand)
+                            .getResult()
+                      : otherSignificand;
+    exponent =
+        exponent ? arith::AddIOp::create(b, exponent, otherExponent).getResult()
+                 : otherExponent;
   }
 };
 } // namespace
@@ -390,11 +386,11 @@ static void multiplyF32(ImplicitLocOpBuilder &b, ScaleProduct &product,
   Value magnitude = m.bitAnd(bits, 0x7fffffff);
   Decomposed parts = decompose(b, magnitude);
   Value sign = m.sub(bits, magnitude);
-  Value significand = m.add(
-      sign, m.add(parts.mantissa, kOneBits - kImplicitBit));
+  Value significand =
+      m.add(sign, m.add(parts.mantissa, kOneBits - kImplicitBit));
   // Zero wraps around to the largest number.
-  Value isRegular = m.compare(CmpIPredicate::ult, m.add(magnitude, -1),
-                              kInfinityBits - 1);
+  Value isRegular =
+      m.compare(CmpIPredicate::ult, m.add(magnitude, -1), kInfinityBits - 1);
   product.multiply(b, bitsToFloat(b, m.select(isRegular, significand, bits)),
                    m.select(isRegular, parts.exponent, m.constant(0)));
 }

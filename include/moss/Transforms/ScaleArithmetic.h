@@ -58,8 +58,8 @@ Value createMicroScale(ImplicitLocOpBuilder &b, SchemeAttr scheme, Value amax,
 Value createMicroInverse(ImplicitLocOpBuilder &b, Value micro);
 
 /// The payload of the bf16 or f32 `x` (a scalar or a vector), before the final
-/// conversion: an f32 number within the range of the element type, or a
-/// positive NaN. `inverseMicro` is null if the scheme has no micro scales.
+/// conversion: an f32 number within the range of the element type, or NaN.
+/// `inverseMicro` is null if the scheme has no micro scales.
 Value createScaledElement(ImplicitLocOpBuilder &b, SchemeAttr scheme, Value x,
                           Value inverseGlobal, Value inverseMicro);
 

@@ -1,0 +1,513 @@
+#!/usr/bin/env python3
+#
+# Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""An independent reference for moss.quantize and moss.dequantize.
+
+    quantize_reference.py program CASE   prints an MLIR program that quantizes
+                                         and dequantizes a matrix and prints
+                                         all bytes of the results
+    quantize_reference.py check CASE     compares such output, on stdin, with
+                                         the definition of the ops
+
+CASE is a list of options, the same for both. The definition is evaluated in
+exact integer and rational arithmetic; FP8 numbers are found by searching the
+list of all of them. Nothing here shares a method with the compiler.
+"""
+
+import argparse
+import bisect
+import functools
+import itertools
+import random
+import re
+import struct
+import sys
+from fractions import Fraction
+
+FORMATS = {
+    # name: mantissa bits, bias, greatest finite code
+    "f8E4M3FN": (3, 7, 0x7E),
+    "f8E5M2": (2, 15, 0x7B),
+}
+NAN8 = 0x7F
+
+
+# Floating-point numbers ------------------------------------------------------
+
+
+def f32_from_bits(bits):
+    return struct.unpack("<f", struct.pack("<I", bits))[0]
+
+
+def f32_bits(x):
+    """The bits of a double rounded to f32, ties to even."""
+    try:
+        return struct.unpack("<I", struct.pack("<f", x))[0]
+    except OverflowError:
+        return 0x7F800000 if x > 0 else 0xFF800000
+
+
+def f32(x):
+    return f32_from_bits(f32_bits(x))
+
+
+def is_finite(x):
+    return x - x == 0
+
+
+def multiply(x, y):
+    """The f32 product. A product of two f32 numbers is exact as a double."""
+    return f32(x * y)
+
+
+def reciprocal(x):
+    """1 / x in f32. The double in between has more than twice the digits plus
+    two, so rounding twice is harmless."""
+    if x != x:
+        return x
+    return f32(1.0 / x) if x else float("inf")
+
+
+def round_fraction(x, digits, least_exponent):
+    """A rational rounded to a binary format, ties to even."""
+    if x == 0:
+        return Fraction(0)
+    exponent = floor_log2(abs(x))
+    ulp = Fraction(2) ** (max(exponent, least_exponent) - digits + 1)
+    return round(x / ulp) * ulp
+
+
+def floor_log2(x):
+    n = x.numerator.bit_length() - x.denominator.bit_length()
+    return n if Fraction(2) ** n <= x else n - 1
+
+
+@functools.lru_cache(None)
+def finite_values(name):
+    """All magnitudes of an FP8 format in ascending order; the index is the
+    code."""
+    mantissa_bits, bias, last = FORMATS[name]
+    values = []
+    for code in range(last + 1):
+        exponent, mantissa = code >> mantissa_bits, code % (1 << mantissa_bits)
+        if exponent == 0:
+            exponent = 1
+        else:
+            mantissa += 1 << mantissa_bits
+        values.append(mantissa * 2.0 ** (exponent - bias - mantissa_bits))
+    return values
+
+
+def encode(name, x):
+    """The FP8 code of an f32 number: nearest, ties to even, saturating."""
+    if x != x:
+        return NAN8
+    values = finite_values(name)
+    sign = 0x80 if struct.pack("<f", x)[3] & 0x80 else 0
+    magnitude = min(abs(x), values[-1])
+    above = bisect.bisect_left(values, magnitude)
+    if values[above] == magnitude:
+        return sign | above
+    low, high = magnitude - values[above - 1], values[above] - magnitude
+    if low != high:
+        return sign | (above - 1 if low < high else above)
+    return sign | (above - 1 if above % 2 else above)
+
+
+# Scales ----------------------------------------------------------------------
+
+
+def round_up_f32(x):
+    """The smallest normal f32 number that is not below the rational x."""
+    ulp = Fraction(2) ** (max(floor_log2(x), -126) - 23)
+    up = -(-x // ulp) * ulp
+    return float(min(max(up, Fraction(2) ** -126), Fraction(f32_from_bits(0x7F7FFFFF))))
+
+
+def global_from_amax(amax, fmax):
+    if not is_finite(amax):
+        return float("nan")
+    return round_up_f32(Fraction(amax) / fmax) if amax else 1.0
+
+
+@functools.lru_cache(None)
+def micro_exponent(amax, s, name, rounding):
+    fmax = Fraction(finite_values(name)[-1])
+    amax, s = Fraction(amax), Fraction(s)
+    if rounding == "ceil":
+        ratio = amax / (s * fmax)
+        e = floor_log2(ratio)
+        return e if Fraction(2) ** e == ratio else e + 1
+    if rounding == "nearest":
+        ratio = amax / (s * fmax)
+        e = floor_log2(ratio)
+        # log2(ratio) < e + 1/2, squared.
+        return e if ratio**2 < Fraction(2) ** (2 * e + 1) else e + 1
+    return floor_log2(amax / s) - floor_log2(fmax)
+
+
+def micro_scale(case, amax, s):
+    """The stored micro scale and its value."""
+    if not is_finite(amax):
+        return (255, float("nan")) if case.micro == "f8E8M0FNU" else (None, float("nan"))
+    if case.micro == "f32":
+        fmax = Fraction(finite_values(case.element)[-1])
+        m = round_up_f32(Fraction(amax) / (Fraction(s) * fmax)) if amax else 1.0
+        return f32_bits(m), m
+    e = micro_exponent(amax, s, case.element, case.rounding) if amax else -127
+    e = max(-127, min(127, e))
+    return e + 127, 2.0**e
+
+
+# The matrix of a case --------------------------------------------------------
+
+BF16_CONFORMANCE = [
+    [0x0000] * 8,  # zeros
+    [0x8000] * 8,  # negative zeros
+    [0x0000, 0x8000, 0x0001, 0x8001, 0x0040, 0x007F, 0x0000, 0x8000],  # subnormals
+    [0x0001, 0, 0, 0, 0, 0, 0, 0],  # the least magnitude
+    [0x7F7F, 0xFF7F, 0x7F7E, 0x3F80, 0, 0x0080, 0x0001, 0x4000],  # the largest
+    [0x7FC0, 0x3F80, 0xBF80, 0, 0x8000, 0x4000, 0x0001, 0x7F7F],  # a NaN
+    [0xFFC1, 0x3F80, 0xBF80, 0, 0x8000, 0x4000, 0x0001, 0x7F7F],  # a negative NaN
+    [0x7F80, 0x3F80, 0xBF80, 0, 0x8000, 0x4000, 0x0001, 0x7F7F],  # infinity
+    [0xFF80, 0x3F80, 0xBF80, 0, 0x8000, 0x4000, 0x0001, 0x7F7F],  # -infinity
+    # 448, 449 (450), 464, 465 (466), 480, 512, 896, 897 (900)
+    [0x43E0, 0x43E1, 0x43E8, 0x43E9, 0x43F0, 0x4400, 0x4460, 0x4461],
+    [0x43E0, 0x3F80, 0x3C00, 0x3B80, 0x3BC0, 0x3B00, 0xBB80, 0xBBC0],  # 448, 1, 2^-7, ties
+    # 2^-9, 2^-10, 3*2^-11, 5*2^-10, 2^-11, and their negatives
+    [0x3B00, 0x3A80, 0x3AC0, 0x3BA0, 0x3A00, 0xBB00, 0xBA80, 0xBAC0],
+    # 57344, 61440, 65536, and the subnormal grid of E5M2
+    [0x4760, 0x4770, 0x4780, 0x3780, 0x3700, 0x3740, 0x3680, 0xB700],
+]
+
+
+def make_source(case):
+    """The bits of the matrix [outer, K], row by row."""
+    rows, cols = case.shape
+    is_bf16 = case.source == "bf16"
+    if case.data == "all":
+        assert is_bf16 and rows * cols == 65536
+        flat = range(65536)
+    elif case.data == "conformance":
+        flat = list(itertools.chain(*BF16_CONFORMANCE))
+        assert is_bf16 and [rows, cols] == [len(BF16_CONFORMANCE), 8]
+    else:
+        rng = random.Random(case.seed)
+        flat = []
+        for _ in range(rows):
+            spread = rng.choice([1, 30, 250]) if case.data == "wild" else 2
+            for _ in range(cols):
+                exponent = min(254, max(0, rng.randint(127 - spread // 2, 127 + spread // 2)))
+                bits = rng.getrandbits(1) << 31 | exponent << 23 | rng.getrandbits(23)
+                flat.append(bits >> 16 if is_bf16 else bits)
+    flat = list(flat)
+    return [flat[i * cols : (i + 1) * cols] for i in range(rows)]
+
+
+def values_of(case, bits):
+    shift = 16 if case.source == "bf16" else 0
+    return [[f32_from_bits(x << shift) for x in row] for row in bits]
+
+
+# The definition of the ops ---------------------------------------------------
+
+
+def magnitude_max(values):
+    """The largest magnitude; NaN over infinity over finite numbers."""
+    best = 0.0
+    for x in values:
+        if x != x:
+            return x
+        best = max(best, abs(x))
+    return best
+
+
+def groups_of(case):
+    """(group index, rows, columns) of every micro group."""
+    rows, cols = case.shape
+    outer, inner = case.group
+    grow = range(1) if outer == 0 else range(-(-rows // outer))
+    gcol = range(1) if inner == 0 else range(-(-cols // inner))
+    for i in grow:
+        for k in gcol:
+            r = range(rows) if outer == 0 else range(i * outer, min(rows, i * outer + outer))
+            c = range(cols) if inner == 0 else range(k * inner, min(cols, k * inner + inner))
+            yield (i, k), r, c
+
+
+def reference(case):
+    """Payload codes, micro scales, the yielded global bits, the scales."""
+    x = values_of(case, make_source(case))
+    rows, cols = case.shape
+    groups = list(groups_of(case)) if case.micro else [((0, 0), range(rows), range(cols))]
+    amax = {g: magnitude_max(x[i][k] for i in r for k in c) for g, r, c in groups}
+    fmax = Fraction(finite_values(case.element)[-1])
+    s, yielded = {"unit": 1.0, "given": case.scale}.get(case.global_, None), None
+    if case.global_ == "jit":
+        if case.micro:
+            s = global_from_amax(max((a for a in amax.values() if is_finite(a)), default=0.0), fmax)
+        else:
+            s = global_from_amax(amax[(0, 0)], fmax)
+        yielded = s
+    elif case.global_ == "delayed":
+        s = global_from_amax(case.scale, fmax)
+        yielded = max((abs(v) for row in x for v in row if is_finite(v)), default=0.0)
+    r = reciprocal(s)
+    payload = [[None] * cols for _ in range(rows)]
+    micro = {}
+    for g, rows_, cols_ in groups:
+        factor = None
+        if case.micro:
+            stored, m = micro_scale(case, amax[g], s)
+            micro[g] = (stored, m)
+            factor = reciprocal(m)
+        for i in rows_:
+            for k in cols_:
+                y = multiply(x[i][k], r)
+                if factor is not None:
+                    y = multiply(y, factor)
+                elif not is_finite(x[i][k]):
+                    y = float("nan")
+                payload[i][k] = encode(case.element, y)
+    return payload, micro, s, yielded, groups
+
+
+def dequantized(case, code, m, s):
+    """The value in f32, as a double: rounded once if there is one scale that
+    is not a power of two; the product of two is rounded before."""
+    if code & 0x7F > FORMATS[case.element][2] or s != s or m != m:
+        return float("nan")
+    q = Fraction(finite_values(case.element)[code & 0x7F])
+    scale = round_fraction(Fraction(m) * Fraction(s), 24, -300)
+    value = float_from_fraction(round_fraction(q * scale, 24, -126))
+    return -value if code & 0x80 else value
+
+
+def float_from_fraction(x):
+    return float(x) if x <= Fraction(f32_from_bits(0x7F7FFFFF)) else float("inf")
+
+
+# The program -----------------------------------------------------------------
+
+
+def scheme_text(case):
+    text = "#moss.scheme<" + case.element
+    if case.micro:
+        group = ", ".join(str(g) if g else "full" for g in case.group)
+        text += f", micro = {case.micro}, group = [{group}]"
+    text += f", global = {case.global_}"
+    if case.micro:
+        text += f", rounding = {case.rounding}"
+    return text + ">"
+
+
+def micro_shape(case):
+    return [-(-n // g) if g else 1 for n, g in zip(case.shape, case.group)]
+
+
+def emit_program(case):
+    rows, cols = case.shape
+    bits = make_source(case)
+    source_shape = [rows, cols]
+    if case.transpose:
+        bits, source_shape = [list(t) for t in zip(*bits)], [cols, rows]
+    size = 2 if case.source == "bf16" else 4
+    data = b"".join(x.to_bytes(size, "little") for row in bits for x in row)
+    # An empty constant has no hexadecimal form.
+    data = data or bytes(16)
+    m_shape = micro_shape(case)
+    m_size = 1 if case.micro == "f8E8M0FNU" else 4
+    pad = lambda n: max(n, 1)
+    static = lambda shape: "x".join(map(str, shape))
+    dims = static if case.static else lambda shape: "?x?"
+    sizes = (lambda shape: "") if case.static else lambda shape: ", ".join(f"%c{n}" for n in shape)
+    out = []
+    line = out.append
+    line("func.func private @printMemrefI32(memref<*xi32>) attributes {llvm.emit_c_interface}")
+    line(f'memref.global "private" constant @data : memref<{len(data)}xi8> = dense<"0x{data.hex()}">')
+    line(PRINT_BYTES)
+    line("func.func @main() {")
+    for n in sorted({0, *case.shape, *m_shape}):
+        line(f"  %c{n} = arith.constant {n} : index")
+    line(f"  %data = memref.get_global @data : memref<{len(data)}xi8>")
+
+    def buffer(name, shape, element, bytes_):
+        n = pad(bytes_)
+        kind = f"memref<{dims(shape)}x{element}>" if shape else f"memref<{element}>"
+        line(f"  %{name}_bytes = memref.alloc() : memref<{n}xi8>")
+        line(f"  %{name} = memref.view %{name}_bytes[%c0][{sizes(shape) if shape else ''}] : memref<{n}xi8> to {kind}")
+        return kind
+
+    x = f"memref<{dims(source_shape)}x{case.source}>"
+    line(f"  %x = memref.view %data[%c0][{sizes(source_shape)}] : memref<{len(data)}xi8> to {x}")
+    printed = [("p", rows * cols)]
+    p = buffer("p", [rows, cols], case.element, rows * cols)
+    quantize = f"  moss.quantize {scheme_text(case)[12:]}{' transpose' if case.transpose else ''} ins(%x : {x})"
+    dequantize = f"  moss.dequantize {scheme_text(case)[12:]} payload(%p : {p})"
+    if case.global_ in ("given", "delayed"):
+        buffer("s", [], "f32", 4)
+        line(f"  %scale = arith.constant 0x{f32_bits(case.scale):08X} : f32")
+        line("  memref.store %scale, %s[] : memref<f32>")
+        quantize += " scale(%s : memref<f32>)"
+    quantize += f" payload(%p : {p})"
+    if case.micro:
+        m = buffer("m", m_shape, case.micro, m_shape[0] * m_shape[1] * m_size)
+        printed.append(("m", m_shape[0] * m_shape[1] * m_size))
+        quantize += f" micro(%m : {m})"
+        dequantize += f" micro(%m : {m})"
+    if case.global_ in ("jit", "delayed"):
+        buffer("g", [], "f32", 4)
+        printed.append(("g", 4))
+        quantize += " global(%g : memref<f32>)"
+    if case.global_ in ("jit", "given"):
+        dequantize += f" global(%{'g' if case.global_ == 'jit' else 's'} : memref<f32>)"
+    line(quantize)
+    if case.global_ != "delayed":
+        for name, element, bytes_ in (("y", "f32", 4), ("z", "bf16", 2)):
+            y = buffer(name, [rows, cols], element, rows * cols * bytes_)
+            line(f"{dequantize} outs(%{name} : {y})")
+            printed.append((name, rows * cols * bytes_))
+    for name, n in printed:
+        line(f"  %{name}_any = memref.cast %{name}_bytes : memref<{pad(n)}xi8> to memref<?xi8>")
+        line(f"  call @print_bytes(%{name}_any) : (memref<?xi8>) -> ()")
+    line("  return\n}")
+    print("\n".join(out))
+
+
+PRINT_BYTES = """func.func private @print_bytes(%bytes: memref<?xi8>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %bytes, %c0 : memref<?xi8>
+  %words = memref.alloc(%n) : memref<?xi32>
+  scf.for %i = %c0 to %n step %c1 {
+    %byte = memref.load %bytes[%i] : memref<?xi8>
+    %word = arith.extui %byte : i8 to i32
+    memref.store %word, %words[%i] : memref<?xi32>
+  }
+  %any = memref.cast %words : memref<?xi32> to memref<*xi32>
+  call @printMemrefI32(%any) : (memref<*xi32>) -> ()
+  memref.dealloc %words : memref<?xi32>
+  return
+}"""
+
+
+# The check -------------------------------------------------------------------
+
+
+def read_buffers(text):
+    """The printed buffers, as bytes."""
+    chunks = re.split(r"Unranked Memref", text)[1:]
+    return [bytes(map(int, re.findall(r"\d+", c.split("data =")[1]))) for c in chunks]
+
+
+class Mismatches:
+    def __init__(self):
+        self.count = 0
+
+    def expect(self, what, actual, wanted):
+        if actual == wanted:
+            return
+        self.count += 1
+        if self.count <= 10:
+            print(f"{what}: got {actual:#x}, expected {wanted:#x}")
+
+
+def same_float(actual, wanted, slack):
+    """Equal bits, or both NaN, or off by `slack` units in the last place."""
+    actual_value, value = f32_from_bits(actual), f32_from_bits(wanted)
+    if value != value:
+        return actual_value != actual_value
+    return abs(actual - wanted) <= slack
+
+
+def check_scales(case, bad, buffers, micro, yielded):
+    if case.micro:
+        data = buffers.pop(0)
+        columns = micro_shape(case)[1]
+        for (i, k), (stored, _) in micro.items():
+            at = i * columns + k
+            if case.micro == "f8E8M0FNU":
+                bad.expect(f"micro {i},{k}", data[at], stored)
+            else:
+                actual = struct.unpack_from("<I", data, 4 * at)[0]
+                wanted = 0x7FC00000 if stored is None else stored
+                bad.expect(f"micro {i},{k}", actual, wanted)
+    if yielded is not None:
+        actual = struct.unpack("<I", buffers.pop(0))[0]
+        wanted = 0x7FC00000 if yielded != yielded else f32_bits(yielded)
+        bad.expect("global", actual, wanted)
+
+
+def check(case, text):
+    payload, micro, s, yielded, groups = reference(case)
+    rows, cols = case.shape
+    buffers = read_buffers(text)
+    bad = Mismatches()
+    data = buffers.pop(0)
+    for i, k in itertools.product(range(rows), range(cols)):
+        bad.expect(f"payload {i},{k}", data[i * cols + k], payload[i][k])
+    check_scales(case, bad, buffers, micro, yielded)
+    if case.global_ != "delayed":
+        y, z = buffers.pop(0), buffers.pop(0)
+        for g, rows_, cols_ in groups:
+            m = micro[g][1] if case.micro else 1.0
+            for i, k in itertools.product(rows_, cols_):
+                wanted = dequantized(case, payload[i][k], m, s)
+                check_dequantized(bad, i, k, wanted,
+                                  struct.unpack_from("<I", y, 4 * (i * cols + k))[0],
+                                  struct.unpack_from("<H", z, 2 * (i * cols + k))[0])
+    if buffers:
+        bad.expect("number of buffers left", len(buffers), 0)
+    print(f"{rows * cols} elements, {bad.count} mismatches")
+    return bad.count == 0
+
+
+def check_dequantized(bad, i, k, wanted, actual, actual_bf16):
+    bits = f32_bits(wanted)
+    # A subnormal result is rounded twice.
+    slack = 1 if 0 < abs(wanted) < 2.0**-126 else 0
+    if not same_float(actual, bits, slack):
+        bad.expect(f"f32 {i},{k}", actual, bits)
+        return
+    bf16 = (actual + 0x7FFF + (actual >> 16 & 1)) >> 16
+    if wanted == wanted and actual_bf16 != bf16:
+        bad.expect(f"bf16 {i},{k}", actual_bf16, bf16)
+    if wanted != wanted and not (actual_bf16 & 0x7FFF) > 0x7F80:
+        bad.expect(f"bf16 {i},{k}", actual_bf16, 0x7FC0)
+
+
+def parse_case():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("action", choices=["program", "check"])
+    parser.add_argument("--element", default="f8E4M3FN", choices=FORMATS)
+    parser.add_argument("--micro", choices=["f8E8M0FNU", "f32"])
+    parser.add_argument("--group", default="0,0", help="outer,K; 0 is full")
+    parser.add_argument("--global", dest="global_", default="jit")
+    parser.add_argument("--rounding", default="ceil")
+    parser.add_argument("--source", default="bf16", choices=["bf16", "f32"])
+    parser.add_argument("--shape", default="256,256", help="outer,K")
+    parser.add_argument("--data", default="wild",
+                        choices=["all", "conformance", "wild", "tame"])
+    parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--transpose", action="store_true")
+    parser.add_argument("--static", action="store_true", help="static shapes")
+    case = parser.parse_args()
+    case.group = [int(n) for n in case.group.split(",")]
+    case.shape = [int(n) for n in case.shape.split(",")]
+    case.scale = f32(case.scale)
+    return case
+
+
+def main():
+    case = parse_case()
+    if case.action == "program":
+        emit_program(case)
+    elif not check(case, sys.stdin.read()):
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -21,6 +21,7 @@
 
 namespace mlir::moss {
 #define GEN_PASS_DEF_MOSSLOWERKERNELTENSORMAPS
+#define GEN_PASS_DEF_MOSSMARKTENSORMAPS
 #define GEN_PASS_DEF_MOSSCONVERTTENSORMAPSTOLLVM
 #include "moss/GPU/Passes.h.inc"
 } // namespace mlir::moss
@@ -30,6 +31,11 @@ using namespace mlir::moss;
 
 /// Alignment of a tensor map in bytes.
 static constexpr int64_t kMapAlignment = 64;
+
+/// Marks a kernel whose pointers of alignment 64 stand for tensor maps. Of the
+/// attributes of arguments only a few, the alignment among them, survive
+/// convert-gpu-to-nvvm, which also renumbers the arguments.
+static constexpr StringLiteral kTensorMapsAttrName = "moss.tensor_maps";
 
 /// The 128 bytes of a tensor map.
 static LLVM::LLVMArrayType getMapStorageType(MLIRContext *context) {
@@ -67,12 +73,9 @@ static void lowerKernel(gpu::GPUFuncOp kernel) {
       continue;
     type = LLVM::LLVMPointerType::get(builder.getContext());
     replaceMapByPointer(builder, kernel.getArgument(index));
-    kernel.setArgAttr(index, LLVM::LLVMDialect::getByValAttrName(),
-                      TypeAttr::get(getMapStorageType(builder.getContext())));
     kernel.setArgAttr(index, LLVM::LLVMDialect::getAlignAttrName(),
                       builder.getI64IntegerAttr(kMapAlignment));
-    kernel.setArgAttr(index, NVVM::NVVMDialect::getGridConstantAttrName(),
-                      builder.getUnitAttr());
+    kernel->setAttr(kTensorMapsAttrName, builder.getUnitAttr());
   }
   kernel.setFunctionType(
       builder.getFunctionType(inputs, kernel.getResultTypes()));
@@ -98,6 +101,36 @@ struct LowerKernelTensorMapsPass
       else if (auto launch = dyn_cast<gpu::LaunchFuncOp>(op))
         lowerLaunch(launch);
     });
+  }
+};
+} // namespace
+
+namespace {
+struct MarkTensorMapsPass
+    : moss::impl::MossMarkTensorMapsBase<MarkTensorMapsPass> {
+  void runOnOperation() override {
+    getOperation().walk([](LLVM::LLVMFuncOp kernel) {
+      if (!kernel->removeAttr(kTensorMapsAttrName))
+        return;
+      for (unsigned index : llvm::seq(kernel.getNumArguments()))
+        if (isTensorMap(kernel, index))
+          mark(kernel, index);
+    });
+  }
+
+private:
+  static bool isTensorMap(LLVM::LLVMFuncOp kernel, unsigned index) {
+    auto alignment = kernel.getArgAttrOfType<IntegerAttr>(
+        index, LLVM::LLVMDialect::getAlignAttrName());
+    return alignment && alignment.getInt() == kMapAlignment;
+  }
+
+  static void mark(LLVM::LLVMFuncOp kernel, unsigned index) {
+    Builder builder(kernel.getContext());
+    kernel.setArgAttr(index, LLVM::LLVMDialect::getByValAttrName(),
+                      TypeAttr::get(getMapStorageType(builder.getContext())));
+    kernel.setArgAttr(index, NVVM::NVVMDialect::getGridConstantAttrName(),
+                      builder.getUnitAttr());
   }
 };
 } // namespace

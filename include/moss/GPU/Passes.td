@@ -275,6 +275,25 @@ def MossHostToDevice : Pass<"moss-host-to-device", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::gpu::GPUDialect"];
 }
 
+def MossExpandDeviceMath : Pass<"moss-expand-device-math",
+                                "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Lower math ops of kernels without a device library";
+  let description = [{
+    `convert-gpu-to-nvvm` lowers `math.exp` and its like to calls of CUDA's
+    libdevice. On a machine without CUDA these stay unresolved, and the PTX is
+    refused when it is loaded. This pass lowers floating-point math ops first:
+    bf16 and f16 are computed in f32, square roots, rounding and fma become
+    intrinsics that the PTX backend has instructions for, compound functions are
+    expanded, and the rest becomes polynomial approximations.
+
+    A floating-point math op that is left is an error (f64, or a function that
+    has no approximation).
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
+}
+
 def MossLowerKernelTensorMaps : Pass<"moss-lower-kernel-tensor-maps",
                                      "::mlir::ModuleOp"> {
   let summary = "Pass tensor maps to kernels by value";
@@ -282,20 +301,39 @@ def MossLowerKernelTensorMaps : Pass<"moss-lower-kernel-tensor-maps",
     The copy engine reads a tensor map from constant or parameter space, so a
     kernel takes it as a 128-byte parameter, by value, and uses the address of
     that parameter. The pass gives each kernel argument of type
-    `!moss.tensor_map` the type `!llvm.ptr` and the attributes that say so:
+    `!moss.tensor_map` the type `!llvm.ptr`, and marks the kernel for
+    `moss-mark-tensor-maps`:
 
     ```mlir
     gpu.func @kernel(%map: !moss.tensor_map<64x128xf8E4M3FN, swizzle = 128>)
     ```
     becomes
     ```mlir
-    gpu.func @kernel(%map: !llvm.ptr {llvm.byval = !llvm.array<16 x i64>,
-                                      llvm.align = 64, nvvm.grid_constant})
+    gpu.func @kernel(%map: !llvm.ptr {llvm.align = 64}) attributes {moss.tensor_maps}
     ```
 
     Launches keep type-checking through a cast of the operand to `!llvm.ptr`,
     which `moss-convert-tensor-maps-to-llvm` replaces. Within the kernel, other
     uses than casts to `!llvm.ptr` get the pointer cast back to the tensor map.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+def MossMarkTensorMaps : Pass<"moss-mark-tensor-maps",
+                              "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Make the tensor maps of marked kernels parameters by value";
+  let description = [{
+    ```mlir
+    llvm.func @kernel(%map: !llvm.ptr {llvm.align = 64}) attributes {moss.tensor_maps}
+    ```
+    becomes
+    ```mlir
+    llvm.func @kernel(%map: !llvm.ptr {llvm.byval = !llvm.array<16 x i64>,
+                                       llvm.align = 64, nvvm.grid_constant})
+    ```
+
+    A pass of its own, after `convert-gpu-to-nvvm`, because `gpu.func` may not
+    carry `nvvm.grid_constant` and that conversion drops `llvm.byval`.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect",
                            "::mlir::NVVM::NVVMDialect"];

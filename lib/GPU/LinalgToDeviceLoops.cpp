@@ -151,7 +151,8 @@ struct LinalgToDeviceLoopsPass
     if (!usesDeviceMemory(func))
       return;
     if (blockSize < 1 || blockSize > 1024) {
-      func.emitError("block-size must be 1 to 1024, but is ") << blockSize;
+      func.emitError("block-size must be 1 to 1024, but is ")
+          << blockSize.getValue();
       return signalPassFailure();
     }
     IRRewriter rewriter(&getContext());

@@ -20,6 +20,8 @@ llvm_config.with_environment(
     "PATH", [os.path.join(config.moss_obj_root, "bin"), config.llvm_tools_dir],
     append_path=True)
 config.substitutions.append(("%llvm_lib_dir", config.llvm_lib_dir))
+config.substitutions.append(("%moss_src_dir", config.moss_src_root))
+config.substitutions.append(("%moss_build_dir", config.moss_obj_root))
 config.substitutions.append(("%moss_lib_dir", os.path.join(config.moss_obj_root, "lib")))
 config.substitutions.append(("%python", sys.executable))
 
@@ -34,6 +36,6 @@ def has_gpu():
 
 
 config.available_features.add("gpu" if has_gpu() else "no-gpu")
-for tool, feature in [("ptxas", "ptxas"), ("ld.lld", "lld")]:
+for tool, feature in [("ptxas", "ptxas"), ("ld.lld", "lld"), ("clang-22", "clang")]:
     if shutil.which(tool, path=config.environment["PATH"]):
         config.available_features.add(feature)

@@ -8,6 +8,7 @@
 
 #include "moss/CPU/Passes.h"
 #include "moss/CPU/Pipeline.h"
+#include "moss/GPU/HostPipeline.h"
 #include "moss/GPU/Passes.h"
 #include "moss/IR/Moss.h"
 #include "moss/Pipelines/Pipelines.h"
@@ -29,4 +30,5 @@ void moss::registerPassesAndPipelines() {
   registerMossCPUPasses();
   registerCPUPipeline();
   registerMossGPUPasses();
+  registerHostPipelines();
 }

@@ -170,7 +170,7 @@ static uint32_t toDim(intptr_t size) {
 void mgpuLaunchKernel(void *kernel, intptr_t gridX, intptr_t gridY,
                       intptr_t gridZ, intptr_t blockX, intptr_t blockY,
                       intptr_t blockZ, int32_t sharedBytes, void *stream,
-                      void **params, void **extra) {
+                      void **params, void **extra, uint64_t) {
   LaunchConfig config = {{toDim(gridX), toDim(gridY), toDim(gridZ)},
                          {toDim(blockX), toDim(blockY), toDim(blockZ)},
                          static_cast<uint32_t>(sharedBytes),

@@ -73,7 +73,7 @@ MOSS_RUNTIME_EXPORT void mgpuLaunchKernel(void *kernel, intptr_t gridX,
                                           intptr_t blockX, intptr_t blockY,
                                           intptr_t blockZ, int32_t sharedBytes,
                                           void *stream, void **params,
-                                          void **extra);
+                                          void **extra, uint64_t numParams);
 MOSS_RUNTIME_EXPORT void
 mgpuLaunchClusterKernel(void *kernel, intptr_t clusterX, intptr_t clusterY,
                         intptr_t clusterZ, intptr_t gridX, intptr_t gridY,

@@ -1,6 +1,8 @@
 """Configuration of Moss's lit tests."""
 
+import ctypes
 import os
+import shutil
 import sys
 
 import lit.formats
@@ -18,5 +20,22 @@ llvm_config.with_environment(
     "PATH", [os.path.join(config.moss_obj_root, "bin"), config.llvm_tools_dir],
     append_path=True)
 config.substitutions.append(("%llvm_lib_dir", config.llvm_lib_dir))
+config.substitutions.append(("%moss_src_dir", config.moss_src_root))
+config.substitutions.append(("%moss_build_dir", config.moss_obj_root))
 config.substitutions.append(("%moss_lib_dir", os.path.join(config.moss_obj_root, "lib")))
 config.substitutions.append(("%python", sys.executable))
+
+
+def has_gpu():
+    """Whether Moss's runtime finds a CUDA driver and a device."""
+    library = os.path.join(config.moss_obj_root, "lib", "libmoss_runtime.so")
+    try:
+        return bool(ctypes.CDLL(library).mossHasDevice())
+    except OSError:
+        return False
+
+
+config.available_features.add("gpu" if has_gpu() else "no-gpu")
+for tool, feature in [("ptxas", "ptxas"), ("ld.lld", "lld"), ("clang-22", "clang")]:
+    if shutil.which(tool, path=config.environment["PATH"]):
+        config.available_features.add(feature)

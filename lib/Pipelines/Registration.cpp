@@ -8,15 +8,21 @@
 
 #include "moss/CPU/Passes.h"
 #include "moss/CPU/Pipeline.h"
+#include "moss/GPU/HostPipeline.h"
 #include "moss/GPU/Passes.h"
 #include "moss/IR/Moss.h"
 #include "moss/Pipelines/Pipelines.h"
+#include "moss/Transforms/BufferizableOpInterfaceImpl.h"
 #include "moss/Transforms/Passes.h"
+#include "mlir/Target/LLVMIR/Dialect/All.h"
 
 using namespace mlir;
 
 void moss::registerDialects(DialectRegistry &registry) {
   registry.insert<MossDialect>();
+  // gpu-module-to-binary translates kernels to LLVM IR.
+  registerAllGPUToLLVMIRTranslations(registry);
+  registerBufferizableOpInterfaceExternalModels(registry);
 }
 
 void moss::registerPassesAndPipelines() {
@@ -24,4 +30,5 @@ void moss::registerPassesAndPipelines() {
   registerMossCPUPasses();
   registerCPUPipeline();
   registerMossGPUPasses();
+  registerHostPipelines();
 }

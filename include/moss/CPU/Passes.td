@@ -11,6 +11,10 @@
 
 include "mlir/Pass/PassBase.td"
 
+//===----------------------------------------------------------------------===//
+// moss-expand-fp8
+//===----------------------------------------------------------------------===//
+
 def MossExpandFp8 : Pass<"moss-expand-fp8"> {
   let summary = "Expand conversions of FP8 types into integer arithmetic";
   let description = [{
@@ -41,6 +45,10 @@ def MossExpandFp8 : Pass<"moss-expand-fp8"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+//===----------------------------------------------------------------------===//
+// moss-load-scales-to-loops
+//===----------------------------------------------------------------------===//
+
 def MossLoadScalesToLoops : Pass<"moss-load-scales-to-loops"> {
   let summary = "Lower moss.load_scales to loops of scalar loads";
   let description = [{
@@ -69,6 +77,10 @@ def MossLoadScalesToLoops : Pass<"moss-load-scales-to-loops"> {
                            "::mlir::scf::SCFDialect",
                            "::mlir::vector::VectorDialect"];
 }
+
+//===----------------------------------------------------------------------===//
+// moss-mma-to-loops
+//===----------------------------------------------------------------------===//
 
 def MossMmaToLoops : Pass<"moss-mma-to-loops"> {
   let summary = "Lower moss.mma to loops for a CPU";
@@ -116,6 +128,10 @@ def MossMmaToLoops : Pass<"moss-mma-to-loops"> {
                            "::mlir::scf::SCFDialect",
                            "::mlir::vector::VectorDialect"];
 }
+
+//===----------------------------------------------------------------------===//
+// moss-tiles-to-rows
+//===----------------------------------------------------------------------===//
 
 def MossTilesToRows : Pass<"moss-tiles-to-rows"> {
   let summary = "Lower two-dimensional vectors to loops over their rows";

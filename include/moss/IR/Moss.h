@@ -24,6 +24,7 @@
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/TilingInterface.h"
 
 #include "moss/IR/MossDialect.h.inc"
 #include "moss/IR/MossEnums.h.inc"
@@ -42,6 +43,12 @@ namespace mlir::moss {
 /// The K extent of one step of an FP8 matrix unit; every K extent of a tile is
 /// a multiple of it.
 inline constexpr int64_t kMmaStepK = 32;
+
+/// The tensor that an op may write to instead of adding to `init`, when `init`
+/// is known to be all zeros: the destination of a fill, or a new tensor.empty
+/// for a constant. Null otherwise. Zeros of either sign count, as
+/// scaled_matmul's sum does not tell them apart from its own.
+Value getDestinationOfZeros(OpBuilder &builder, Value init);
 
 } // namespace mlir::moss
 

@@ -33,7 +33,10 @@ def Moss_Dialect : Dialect {
 
     See docs/Rationale.md for why each op exists and what is left out.
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
+  // Affine and memref ops come from tiling.
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect",
                            "::mlir::tensor::TensorDialect"];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;

@@ -152,21 +152,22 @@ def Moss_WarpSpecializeOp : Moss_Op<"warp_specialize", [
   let hasVerifier = 1;
 }
 
-def Moss_EncodeTensorMapOp : Moss_Op<"encode_tensor_map"> {
+def Moss_EncodeTensorMapOp : Moss_Op<"encode_tensor_map", [Pure]> {
   let summary = "describe a memref to the tensor copy engine (on the host)";
   let description = [{
     Encodes base address, sizes and row stride of a memref whose innermost
     stride is 1, with the box and swizzle of the result type. The base must be
     aligned to 16 bytes and the row stride a multiple of 16 bytes; the runtime
     reports an error otherwise. A memref with an empty dimension is allowed,
-    and must not be read through the map.
+    and must not be read through the map. The op reads no memory, only the
+    memref's address and shape.
 
     ```mlir
     %map = moss.encode_tensor_map %A : memref<?x?xf8E4M3FN> -> !moss.tensor_map<128x128xf8E4M3FN, swizzle = 128>
     ```
   }];
-  let arguments = (ins Arg<MemRefRankOf<[AnyType], [2]>, "", [MemRead]>:$source);
-  let results = (outs Res<Moss_TensorMapType, "", [MemAlloc]>:$map);
+  let arguments = (ins MemRefRankOf<[AnyType], [2]>:$source);
+  let results = (outs Moss_TensorMapType:$map);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($map)";
   let hasVerifier = 1;
 }

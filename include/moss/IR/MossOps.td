@@ -18,6 +18,7 @@
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/TilingInterface.td"
 include "moss/IR/MossAttrs.td"
 include "moss/IR/MossTypes.td"
 
@@ -54,8 +55,15 @@ def Moss_TileScale : FixedVectorOfRankAndType<[2], [F8E8M0FNU, F32]>;
 class Moss_TensorOp<string mnemonic, list<Trait> traits = []>
     : Moss_Op<mnemonic, !listconcat([
         AttrSizedOperandSegments, DestinationStyleOpInterface,
-        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>], traits)> {
+        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+        DeclareOpInterfaceMethods<TilingInterface, [
+            "getLoopIteratorTypes", "getIterationDomain",
+            "getTiledImplementation", "getResultTilePosition",
+            "getIterationDomainTileFromResultTile",
+            "generateResultTileValue"]>], traits)> {
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
+  let hasFolder = 1;
 }
 
 def Moss_QuantizeOp : Moss_TensorOp<"quantize"> {

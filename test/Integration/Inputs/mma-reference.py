@@ -5,9 +5,13 @@ A [M, K] and B [N, K] that are hashes of their position and a seed, under the
 rule of Hopper's FP8 matrix unit: in steps of 32 along K, the products and the
 accumulator are aligned to the largest exponent among them, cut toward zero at
 13 fraction bits and added; the normalized sum is cut to 13 fraction bits.
+
+With --scale, every element is then rescaled as moss.rescale says: by scalars,
+and by E8M0 codes of rows and columns that are hashes, too.
 """
 
 import argparse
+import math
 import struct
 from fractions import Fraction
 
@@ -44,7 +48,10 @@ def exponent_of(value):
 
 def f32(value):
     """Round to the nearest f32."""
-    return struct.unpack("f", struct.pack("f", value))[0]
+    try:
+        return struct.unpack("f", struct.pack("f", value))[0]
+    except OverflowError:
+        return INF if value > 0 else -INF
 
 
 def is_special(value):
@@ -82,13 +89,40 @@ def dot(row, col, promote):
     return f32(total + float(acc)) if promote else float(acc)
 
 
+def hashed(position):
+    return position * 2654435761 % 2**32 >> 13
+
+
+def rescale(value, scalars, row, col):
+    """`row` and `col` are E8M0 codes, or None."""
+    significand, exponent = 1.0, 0
+    for scalar in scalars:
+        if scalar:
+            fraction, e = math.frexp(f32(scalar))
+            significand, exponent = f32(significand * 2 * fraction), exponent + e - 1
+        else:
+            significand *= scalar
+    for code in (row, col):
+        if code is not None:
+            significand *= NAN if code == 255 else 1.0
+            exponent += code - 127
+    first = min(max(exponent, -126), 125)
+    second = min(max(exponent - first, -126), 126)
+    return f32(f32(value * (significand * 2.0**first)) * 2.0**second)
+
+
+def scale_code(position, seed, low, count):
+    """An E8M0 code from `low` on."""
+    return low + hashed(position + seed) % count
+
+
 def codes(rows, columns, seed, name, keep_specials):
     result = []
     for i in range(rows):
         result.append([])
         for j in range(columns):
             position = i * columns + j
-            code = ((position + seed) * 2654435761 % 2**32 >> 13) & 0xFF
+            code = hashed(position + seed) & 0xFF
             if not keep_specials and code & 0x7F >= FORMATS[name][2]:
                 code = 0
             result[-1].append(decode(code, name))
@@ -97,7 +131,7 @@ def codes(rows, columns, seed, name, keep_specials):
 
 def bits(value):
     if value != value:
-        return "nan"
+        return str(0x7FFFFFFF)
     return str(struct.unpack("i", struct.pack("f", value))[0])
 
 
@@ -109,12 +143,20 @@ def main():
     parser.add_argument("--rhs", choices=FORMATS, default="e4m3")
     parser.add_argument("--promote", type=int, default=0)
     parser.add_argument("--specials", action="store_true")
+    parser.add_argument("--scale", type=lambda s: [float(x) for x in s.split(",")])
+    parser.add_argument("--rows", nargs=2, type=int, metavar=("LOW", "COUNT"))
+    parser.add_argument("--cols", nargs=2, type=int, metavar=("LOW", "COUNT"))
     args = parser.parse_args()
-    lhs = codes(args.M, args.K, 7, args.lhs, args.specials)
-    rhs = codes(args.N, args.K, 100003, args.rhs, args.specials)
-    for row in lhs:
-        for col in rhs:
-            print(bits(dot(row, col, args.promote)))
+    lhs = codes(args.M, args.K, 0, args.lhs, args.specials)
+    rhs = codes(args.N, args.K, 100000, args.rhs, args.specials)
+    for i, row in enumerate(lhs):
+        row_code = scale_code(i, 11, *args.rows) if args.rows else None
+        for j, col in enumerate(rhs):
+            col_code = scale_code(j, 13, *args.cols) if args.cols else None
+            value = dot(row, col, args.promote)
+            if args.scale is not None:
+                value = rescale(value, args.scale, row_code, col_code)
+            print(bits(value))
 
 
 if __name__ == "__main__":

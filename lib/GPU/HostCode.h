@@ -1,0 +1,42 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What counts as host code of a program compiled for a GPU.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MOSS_LIB_GPU_HOSTCODE_H
+#define MOSS_LIB_GPU_HOSTCODE_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+namespace mlir::moss {
+
+/// Marks a function whose memrefs are in the host's memory.
+constexpr StringLiteral kHostAttrName = "moss.host";
+
+/// Whether the memrefs of a function are in device memory.
+inline bool usesDeviceMemory(func::FuncOp func) {
+  return !func.isExternal() && !func->hasAttr(kHostAttrName);
+}
+
+/// Visit the ops that the host executes, without the bodies of launches.
+template <typename Callback>
+void walkHostCode(func::FuncOp func, Callback callback) {
+  func.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<gpu::LaunchOp>(op))
+      return WalkResult::skip();
+    callback(op);
+    return WalkResult::advance();
+  });
+}
+
+} // namespace mlir::moss
+
+#endif // MOSS_LIB_GPU_HOSTCODE_H

@@ -1,0 +1,85 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "moss/GPU/HostPipeline.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace mlir::moss;
+
+void moss::addLinalgToGPUPasses(OpPassManager &pm) {
+  pm.addNestedPass<func::FuncOp>(createMossLinalgToDeviceLoops());
+  pm.addNestedPass<func::FuncOp>(createConvertParallelLoopToGpuPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createGpuKernelOutliningPass());
+}
+
+void moss::addKernelToNVVMPasses(OpPassManager &pm) {
+  pm.addPass(createMossExpandDeviceMath());
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(createConvertGpuOpsToNVVMOps());
+  pm.addPass(createMossMarkTensorMaps());
+  // Last, for the ops that become inline assembly.
+  pm.addPass(createConvertNVVMToLLVMPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+static void addHostToLLVMPasses(OpPassManager &pm) {
+  pm.addNestedPass<func::FuncOp>(LLVM::createLLVMRequestCWrappersPass());
+  pm.addPass(createMossConvertTensorMapsToLLVM());
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(createGpuToLLVMConversionPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+static void addTarget(OpPassManager &pm, const HostPipelineOptions &options) {
+  GpuNVVMAttachTargetOptions target;
+  target.chip = options.chip;
+  target.features = options.features;
+  target.optLevel = options.optLevel;
+  pm.addPass(createGpuNVVMAttachTarget(target));
+}
+
+void moss::buildGPUToLLVMPipeline(OpPassManager &pm,
+                                  const HostPipelineOptions &options) {
+  pm.addPass(createMossLowerKernelTensorMaps());
+  pm.addNestedPass<func::FuncOp>(createMossHostToDevice());
+  addKernelToNVVMPasses(pm.nest<gpu::GPUModuleOp>());
+  pm.addNestedPass<func::FuncOp>(createGpuAsyncRegionPass());
+  addHostToLLVMPasses(pm);
+  addTarget(pm, options);
+  GpuModuleToBinaryPassOptions binary;
+  binary.compilationTarget = options.format;
+  pm.addPass(createGpuModuleToBinaryPass(binary));
+}
+
+void moss::registerHostPipelines() {
+  PassPipelineRegistration<>(
+      "moss-linalg-to-gpu",
+      "Run the linalg ops and parallel loops of host functions on the GPU",
+      addLinalgToGPUPasses);
+  PassPipelineRegistration<HostPipelineOptions>(
+      "moss-gpu-to-llvm",
+      "Lower kernels, and host functions on device memory, to the LLVM dialect",
+      buildGPUToLLVMPipeline);
+}

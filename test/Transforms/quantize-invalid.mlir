@@ -1,0 +1,45 @@
+// Each run has one wrong option.
+// RUN: not moss-opt --moss-quantize="scheme=mxfp4" %s 2>&1 | FileCheck %s --check-prefix=SCHEME
+// SCHEME: error: option 'scheme' must be 'two-level' or 'per-tensor', but is 'mxfp4'
+// RUN: not moss-opt --moss-quantize="lhs-scheme=row" %s 2>&1 | FileCheck %s --check-prefix=NAME
+// NAME: error: option 'lhs-scheme' must be 'rows', 'mx', 'tensor' or a #moss.scheme attribute, but is 'row'
+// RUN: not moss-opt --moss-quantize='rhs-scheme="#moss.scheme<f8E4M3FN>"' %s 2>&1 | FileCheck %s --check-prefix=TEXT
+// TEXT: error: option 'rhs-scheme' is not a valid attribute: '#moss.scheme<f8E4M3FN>'
+// RUN: not moss-opt --moss-quantize='rhs-scheme="#moss.accumulate<fast>"' %s 2>&1 | FileCheck %s --check-prefix=KIND
+// KIND: error: option 'rhs-scheme' must be a #moss.scheme attribute, but is #moss.accumulate<fast>
+// RUN: not moss-opt --moss-quantize="lhs-group=1" %s 2>&1 | FileCheck %s --check-prefix=GROUP
+// GROUP: error: option 'lhs-group' must be 'outer,k', each a positive integer or 'full', but is '1'
+// RUN: not moss-opt --moss-quantize="lhs-group=1,0" %s 2>&1 | FileCheck %s --check-prefix=ZERO
+// ZERO: error: option 'lhs-group' must be 'outer,k', each a positive integer or 'full', but is '1,0'
+// RUN: not moss-opt --moss-quantize="lhs-group=1,48" %s 2>&1 | FileCheck %s --check-prefix=STEP
+// STEP: error: lhs scheme {{.*}}: a group's extent along K must be 'full' or a multiple of 32, but is 48
+// RUN: not moss-opt --moss-quantize="scheme=per-tensor rhs-group=1,32" %s 2>&1 | FileCheck %s --check-prefix=NOMICRO
+// NOMICRO: error: option 'rhs-group' needs micro scales, which scheme 'tensor' does not have; use 'rows' or 'mx', or leave the option out
+// RUN: not moss-opt --moss-quantize='lhs-group=1,32 lhs-scheme="#moss.scheme<f8E4M3FN, global = jit>"' %s 2>&1 | FileCheck %s --check-prefix=BOTH
+// BOTH: error: option 'lhs-group' cannot be combined with a #moss.scheme attribute, which has its own group
+// RUN: not moss-opt --moss-quantize="global=none" %s 2>&1 | FileCheck %s --check-prefix=GLOBAL
+// GLOBAL: error: option 'global' must be 'jit' or 'unit', but is 'none'
+// RUN: not moss-opt --moss-quantize="global=delayed" %s 2>&1 | FileCheck %s --check-prefix=DELAYED
+// DELAYED: error: lhs scheme {{.*}}: global scale 'delayed' needs an SSA value, which a plain matmul does not have; write moss.quantize with a scale operand instead, or use 'jit' or 'unit'
+// RUN: not moss-opt --moss-quantize='rhs-scheme="#moss.scheme<f8E4M3FN, global = given>"' %s 2>&1 | FileCheck %s --check-prefix=GIVEN
+// GIVEN: error: rhs scheme {{.*}}: global scale 'given' needs an SSA value
+// RUN: not moss-opt --moss-quantize="rounding=up" %s 2>&1 | FileCheck %s --check-prefix=ROUNDING
+// ROUNDING: error: option 'rounding' must be 'ceil', 'nearest' or 'floor', but is 'up'
+// RUN: not moss-opt --moss-quantize="scheme=per-tensor rounding=floor" %s 2>&1 | FileCheck %s --check-prefix=NOROUNDING
+// NOROUNDING: error: option 'rounding' is 'floor', but neither operand has micro scales whose exponents could be rounded
+// RUN: not moss-opt --moss-quantize="accumulate=slow" %s 2>&1 | FileCheck %s --check-prefix=ACCUMULATE
+// ACCUMULATE: error: option 'accumulate' must be 'promoted' or 'fast', but is 'slow'
+// RUN: not moss-opt --moss-quantize="promote-interval=100" %s 2>&1 | FileCheck %s --check-prefix=INTERVAL
+// INTERVAL: error: the promotion interval must be a positive multiple of 32, but got 100
+
+// Groups must fit the shapes that they meet.
+// RUN: moss-opt --moss-quantize="lhs-group=1,128" -verify-diagnostics %s
+
+func.func @k(%x: tensor<8x64xbf16>, %w: tensor<64x16xbf16>, %c: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  // expected-error @below {{the micro group of lhs scheme #moss.scheme<f8E4M3FN, micro = f8E8M0FNU, group = [1, 128], global = jit, rounding = ceil> has an extent of 128 along K, which is only 64; use 'full' or a smaller group}}
+  %0 = linalg.matmul ins(%x, %w : tensor<8x64xbf16>, tensor<64x16xbf16>) outs(%c : tensor<8x16xf32>) -> tensor<8x16xf32>
+  return %0 : tensor<8x16xf32>
+}
+
+// RUN: not moss-opt --moss-quantize="rhs-group=32,full" %s 2>&1 | FileCheck %s --check-prefix=OUTER
+// OUTER: error: {{.*}} the micro group of rhs scheme {{.*}} has an extent of 32 along N, which is only 16

@@ -73,6 +73,38 @@ def MossConvertTensorMapsToLLVM : Pass<"moss-convert-tensor-maps-to-llvm",
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::memref::MemRefDialect"];
+// moss-convert-fp8-to-nvvm
+//===----------------------------------------------------------------------===//
+
+def MossConvertFp8ToNVVM : Pass<"moss-convert-fp8-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Convert to and from FP8 with the GPU's instructions";
+  let description = [{
+    Lowers `arith.truncf` from f32 to FP8 and `arith.extf` from FP8 and
+    f8E8M0FNU, on scalars and one-dimensional vectors, within `gpu.module`.
+    `convert-gpu-to-nvvm` would leave them behind without an error.
+
+    The instruction converts two f32 numbers at once, to nearest even, and
+    saturates, which `arith.truncf` does not: beyond the range it yields NaN
+    (f8E4M3FN) or infinity (f8E5M2). So operands are compared with the range,
+    unless they are clamped to it, when the clamp is dropped instead, as the
+    instruction implies it. NaN becomes 0x7f in either case, as on a CPU.
+
+    ```mlir
+    %low = arith.minimumf %x, %c448 : vector<2xf32>
+    %y = arith.maximumf %low, %cm448 : vector<2xf32>
+    %q = arith.truncf %y : vector<2xf32> to vector<2xf8E4M3FN>
+    // becomes
+    %bytes = nvvm.convert.f32x2.to.f8x2 %x1, %x0 {rnd = #nvvm.fp_rnd_mode<rn>,
+      sat = #nvvm.sat_mode<satfinite>} : vector<2xi8> (f8E4M3FN)
+    %q = arith.bitcast %bytes : vector<2xi8> to vector<2xf8E4M3FN>
+    ```
+
+    E8M0 scales become f32 by integer arithmetic. A conversion that is left
+    (from f64, or with another rounding mode) is an error.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::vector::VectorDialect"];
 }
 
 //===----------------------------------------------------------------------===//
@@ -363,6 +395,53 @@ def MossOverlapMma : Pass<"moss-overlap-mma", "::mlir::gpu::GPUFuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::NVVM::NVVMDialect",
                            "::mlir::scf::SCFDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// moss-quantize-to-gpu
+//===----------------------------------------------------------------------===//
+
+def MossQuantizeToGpu : Pass<"moss-quantize-to-gpu"> {
+  let summary = "Lower moss.quantize and moss.dequantize to kernels";
+  let description = [{
+    Turns `moss.quantize` and `moss.dequantize` on memrefs into `gpu.launch`
+    ops. A block of threads takes one micro group after another, or one row if
+    there are none; a warp does if groups are short along K. Threads move 16
+    bytes of the source at once where base and row stride are aligned, which is
+    looked up at run time, and single elements at the end of a row and
+    otherwise.
+
+    A known global scale takes one kernel. A `jit` one takes two, of which the
+    first leaves the amax of each group, and of the tensor by an atomic maximum,
+    in buffers that are allocated beside the launches. A `transpose`d source goes
+    through a tile in shared memory; with micro scales it is copied that way
+    first (a remark says so), since a group needs neighboring elements along K.
+
+    ```mlir
+    moss.quantize #scheme ins(%x : memref<?x?xbf16>) payload(%p : memref<?x?xf8E4M3FN>)
+        micro(%m : memref<?x1xf8E8M0FNU>)
+    // becomes, in outline
+    gpu.launch function(@moss_quantize) blocks(%b, ...) in (%grid = ...)
+        threads(%t, ...) in (%threads = %c256, ...) {
+      scf.for %row = %b to %rows step %grid {
+        %amax = ... nvvm.redux.sync umax ... gpu.barrier ...
+        memref.store %scale, %m[%row, %c0] : memref<?x1xf8E8M0FNU>
+        scf.for %k = ... {
+          %q = arith.truncf %y : vector<8xf32> to vector<8xf8E4M3FN>
+          vector.store %q, %p[%row, %k] : memref<?x?xf8E4M3FN>, vector<8xf8E4M3FN>
+        }
+      }
+    }
+    ```
+
+    The arithmetic is that of `moss-quantize-to-loops`, to the bit. Ops on
+    tensors are rejected: bufferize first.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"];
 }
 
 //===----------------------------------------------------------------------===//

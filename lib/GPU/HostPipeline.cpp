@@ -14,6 +14,7 @@
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "moss/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace mlir::moss;
@@ -38,6 +39,8 @@ void moss::addKernelToNVVMPasses(OpPassManager &pm) {
   pm.addPass(createReconcileUnrealizedCastsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  // Serialization would only report a failed translation.
+  pm.addPass(createMossVerifyLowered());
 }
 
 static void addHostToLLVMPasses(OpPassManager &pm) {
@@ -50,6 +53,7 @@ static void addHostToLLVMPasses(OpPassManager &pm) {
   pm.addPass(createReconcileUnrealizedCastsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(createMossVerifyLowered());
 }
 
 static void addTarget(OpPassManager &pm, const HostPipelineOptions &options) {

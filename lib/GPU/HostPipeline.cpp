@@ -42,6 +42,8 @@ void moss::addKernelToNVVMPasses(OpPassManager &pm) {
   pm.addPass(createReconcileUnrealizedCastsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  // Serialization would only report a failed translation.
+  pm.addPass(createMossVerifyLowered());
 }
 
 static void addHostToLLVMPasses(OpPassManager &pm) {
@@ -54,6 +56,7 @@ static void addHostToLLVMPasses(OpPassManager &pm) {
   pm.addPass(createReconcileUnrealizedCastsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(createMossVerifyLowered());
 }
 
 static void addTarget(OpPassManager &pm, const HostPipelineOptions &options) {

@@ -134,7 +134,6 @@ func.func @nested(%a: !a, %e: !rows, %K: index) -> !c {
         %q = moss.mma %a, %a, %d : !a, !a, !c
         scf.yield %q : !c
       }
-      // expected-remark @+2 {{moved to the epilogue}}
       // expected-remark @+1 {{moved to the epilogue}}
       %r = moss.rescale %p rows(%e : !rows) : !c
       %s = arith.addf %c, %r : !c

@@ -152,7 +152,7 @@ struct OverlapMmaPass : moss::impl::MossOverlapMmaBase<OverlapMmaPass> {
         overlap(*match);
       } else if (!why.empty()) {
         remark::missed(loop.getLoc(), named("waits"))
-            << "every iteration waits for its products: " << why;
+            << ("every iteration waits for its products: " + why).str();
       }
     });
   }

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "moss/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace mlir::moss;
@@ -23,10 +24,13 @@ void moss::addLinalgToGPUPasses(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createConvertParallelLoopToGpuPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  // Last before outlining: canonicalization moves constants out of launches.
+  pm.addPass(createGpuLaunchSinkIndexComputationsPass());
   pm.addPass(createGpuKernelOutliningPass());
 }
 
 void moss::addKernelToNVVMPasses(OpPassManager &pm) {
+  pm.addPass(createMossConvertFp8ToNVVM());
   pm.addPass(createMossExpandDeviceMath());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
@@ -38,6 +42,8 @@ void moss::addKernelToNVVMPasses(OpPassManager &pm) {
   pm.addPass(createReconcileUnrealizedCastsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  // Serialization would only report a failed translation.
+  pm.addPass(createMossVerifyLowered());
 }
 
 static void addHostToLLVMPasses(OpPassManager &pm) {
@@ -50,6 +56,7 @@ static void addHostToLLVMPasses(OpPassManager &pm) {
   pm.addPass(createReconcileUnrealizedCastsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(createMossVerifyLowered());
 }
 
 static void addTarget(OpPassManager &pm, const HostPipelineOptions &options) {
@@ -60,17 +67,53 @@ static void addTarget(OpPassManager &pm, const HostPipelineOptions &options) {
   pm.addPass(createGpuNVVMAttachTarget(target));
 }
 
-void moss::buildGPUToLLVMPipeline(OpPassManager &pm,
-                                  const HostPipelineOptions &options) {
+void moss::addGPUToNVVMPasses(OpPassManager &pm,
+                              const HostPipelineOptions &options) {
   pm.addPass(createMossLowerKernelTensorMaps());
   pm.addNestedPass<func::FuncOp>(createMossHostToDevice());
   addKernelToNVVMPasses(pm.nest<gpu::GPUModuleOp>());
   pm.addNestedPass<func::FuncOp>(createGpuAsyncRegionPass());
   addHostToLLVMPasses(pm);
   addTarget(pm, options);
+}
+
+void moss::addSerializePasses(OpPassManager &pm,
+                              const HostPipelineOptions &options) {
   GpuModuleToBinaryPassOptions binary;
   binary.compilationTarget = options.format;
   pm.addPass(createGpuModuleToBinaryPass(binary));
+}
+
+void moss::buildGPUToLLVMPipeline(OpPassManager &pm,
+                                  const HostPipelineOptions &options) {
+  addGPUToNVVMPasses(pm, options);
+  addSerializePasses(pm, options);
+}
+
+void moss::addKernelPasses(OpPassManager &pm) {
+  pm.addPass(createMossMapToGrid());
+  addLinalgToGPUPasses(pm);
+  pm.nest<gpu::GPUModuleOp>().addNestedPass<gpu::GPUFuncOp>(
+      createMossCreateChannels());
+  pm.addPass(createMossCreateTensorMaps());
+  pm.nest<gpu::GPUModuleOp>().addNestedPass<gpu::GPUFuncOp>(
+      createMossSpecializeWarps());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void moss::addKernelToThreadsPasses(OpPassManager &pm) {
+  pm.addPass(createMossExpandRescale());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  OpPassManager &modulePM = pm.nest<gpu::GPUModuleOp>();
+  modulePM.addNestedPass<gpu::GPUFuncOp>(createMossDistributeTiles());
+  modulePM.addPass(createCanonicalizerPass());
+  modulePM.addPass(createCSEPass());
+  modulePM.addNestedPass<gpu::GPUFuncOp>(createMossOverlapMma());
+  modulePM.addNestedPass<gpu::GPUFuncOp>(createMossChannelsToNVVM());
+  modulePM.addPass(createCanonicalizerPass());
+  modulePM.addPass(createCSEPass());
 }
 
 void moss::registerHostPipelines() {

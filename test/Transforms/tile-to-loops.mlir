@@ -9,7 +9,7 @@
 #f32k128 = #moss.scheme<f8E4M3FN, micro = f32, group = [128, 128], global = unit, rounding = ceil>
 
 // Row scales are read once, as their groups span K, but applied in the loop;
-// global scales after it; one rounding to bf16 at the end.
+// global scales are applied after it; one rounding to bf16 at the end.
 // CHECK-LABEL: func @rows(
 // CHECK-SAME: %[[A:[a-z0-9_]+]]: memref<?x4096xf8E4M3FN>, %[[AM:[a-z0-9_]+]]: memref<?x1xf8E8M0FNU>, %[[AG:[a-z0-9_]+]]: memref<f32>,
 // CHECK-SAME: %[[B:[a-z0-9_]+]]: memref<512x4096xf8E4M3FN>, %[[BG:[a-z0-9_]+]]: memref<f32>, %[[C:[a-z0-9_]+]]: memref<?x512xbf16>
@@ -17,7 +17,9 @@
 // CHECK-DAG:   %[[M:[a-z0-9_]+]] = memref.dim %[[A]], %{{.*}} : memref<?x4096xf8E4M3FN>
 // CHECK-DAG:   %[[ZERO:[a-z0-9_]+]] = arith.constant dense<0.000000e+00> : vector<128x256xf32>
 // CHECK:       scf.forall (%[[I:[a-z0-9_]+]], %[[J:[a-z0-9_]+]]) = (0, 0) to (%[[M]], 512) step (128, 256) {
-// CHECK:         %[[E:[a-z0-9_]+]] = moss.load_scales %[[AM]][%[[I]], %{{.*}}] bound(%[[M]]) group [1, 0] : memref<?x1xf8E8M0FNU> -> vector<128x1xf8E8M0FNU>
+// CHECK-DAG:     %[[SA:[a-z0-9_]+]] = memref.load %[[AG]][]
+// CHECK-DAG:     %[[SB:[a-z0-9_]+]] = memref.load %[[BG]][]
+// CHECK-DAG:     %[[E:[a-z0-9_]+]] = moss.load_scales %[[AM]][%[[I]], %{{.*}}] bound(%[[M]]) group [1, 0] : memref<?x1xf8E8M0FNU> -> vector<128x1xf8E8M0FNU>
 // CHECK:         %[[STEP:[a-z0-9_]+]] = arith.constant 128 : index
 // CHECK:         %[[SUM:[a-z0-9_]+]] = scf.for %[[K:[a-z0-9_]+]] = %{{.*}} to %{{.*}} step %[[STEP]] iter_args(%[[ACC:[a-z0-9_]+]] = %[[ZERO]]) -> (vector<128x256xf32>) {
 // CHECK:           %[[TA:[a-z0-9_]+]] = vector.transfer_read %[[A]][%[[I]], %[[K]]], %{{.*}} {in_bounds = [false, true]} : memref<?x4096xf8E4M3FN>, vector<128x128xf8E4M3FN>
@@ -27,8 +29,6 @@
 // CHECK:           %[[S:[a-z0-9_]+]] = arith.addf %[[ACC]], %[[R]] : vector<128x256xf32>
 // CHECK:           scf.yield %[[S]]
 // CHECK:         } {moss.accumulate = #moss.accumulate<promoted(128)>}
-// CHECK:         %[[SA:[a-z0-9_]+]] = memref.load %[[AG]][]
-// CHECK:         %[[SB:[a-z0-9_]+]] = memref.load %[[BG]][]
 // CHECK:         %[[G:[a-z0-9_]+]] = moss.rescale %[[SUM]] by(%[[SA]], %[[SB]]) : vector<128x256xf32>
 // CHECK:         %[[T:[a-z0-9_]+]] = arith.truncf %[[G]] : vector<128x256xf32> to vector<128x256xbf16>
 // CHECK:         vector.transfer_write %[[T]], %[[C]][%[[I]], %[[J]]] {in_bounds = [false, true]} : vector<128x256xbf16>, memref<?x512xbf16>

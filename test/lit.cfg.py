@@ -36,6 +36,7 @@ def has_gpu():
 
 
 config.available_features.add("gpu" if has_gpu() else "no-gpu")
-for tool, feature in [("ptxas", "ptxas"), ("ld.lld", "lld"), ("clang-22", "clang")]:
+for tool, feature in [("ptxas", "ptxas"), ("ld.lld", "lld"), ("clang-22", "clang"),
+                      ("clang-format-22", "clang-format")]:
     if shutil.which(tool, path=config.environment["PATH"]):
         config.available_features.add(feature)

@@ -335,9 +335,8 @@ static Value createSaturation(ImplicitLocOpBuilder &b, SchemeAttr scheme,
   return arith::MaximumFOp::create(b, atMost, low);
 }
 
-Value moss::createScaledElement(ImplicitLocOpBuilder &b, SchemeAttr scheme,
-                                Value x, Value inverseGlobal,
-                                Value inverseMicro) {
+Value moss::createPayload(ImplicitLocOpBuilder &b, SchemeAttr scheme, Value x,
+                          Value inverseGlobal, Value inverseMicro) {
   Value bits = createBits(b, x);
   Value element = bitsToFloat(b, bits);
   Type f32 = element.getType();
@@ -352,7 +351,8 @@ Value moss::createScaledElement(ImplicitLocOpBuilder &b, SchemeAttr scheme,
                                kInfinityBits);
     y = arith::SelectOp::create(b, isFinite, y, createNaN(b, f32));
   }
-  return createSaturation(b, scheme, y);
+  return arith::TruncFOp::create(b, withElement(f32, scheme.getElementType()),
+                                 createSaturation(b, scheme, y));
 }
 
 //===----------------------------------------------------------------------===//

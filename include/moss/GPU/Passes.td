@@ -41,6 +41,73 @@ def MossChannelsToNVVM : Pass<"moss-channels-to-nvvm", "::mlir::gpu::GPUFuncOp">
 }
 
 //===----------------------------------------------------------------------===//
+// moss-convert-tensor-maps-to-llvm
+//===----------------------------------------------------------------------===//
+
+def MossConvertTensorMapsToLLVM : Pass<"moss-convert-tensor-maps-to-llvm",
+                                       "::mlir::ModuleOp"> {
+  let summary = "Encode tensor maps on the host by calls of the runtime";
+  let description = [{
+    Lowers `moss.encode_tensor_map` to a call of `mossTensorMapEncode2D`, and
+    gives launches the encoded 128 bytes as a value, of which the translation of
+    `gpu.launch_func` passes the address:
+
+    ```mlir
+    %map = moss.encode_tensor_map %A : memref<?x?xf8E4M3FN>
+        -> !moss.tensor_map<64x128xf8E4M3FN, swizzle = 128>
+    %arg = builtin.unrealized_conversion_cast %map : ... to !llvm.ptr
+    gpu.launch_func @m::@kernel ... args(%arg : !llvm.ptr)
+    ```
+    becomes
+    ```mlir
+    %slot = llvm.alloca %c1 x !llvm.array<16 x i64> {alignment = 64}
+    llvm.call @mossTensorMapEncode2D(%slot, %base, %rows, %cols, ...)
+    %arg = llvm.load %slot : !llvm.ptr -> !llvm.array<16 x i64>
+    gpu.launch_func @m::@kernel ... args(%arg : !llvm.array<16 x i64>)
+    ```
+
+    Runs after the kernels have become `llvm.func` (whose parameter is a
+    pointer; a `gpu.func` would no longer match the launch) and before
+    `gpu-to-llvm`.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::memref::MemRefDialect"];
+// moss-convert-fp8-to-nvvm
+//===----------------------------------------------------------------------===//
+
+def MossConvertFp8ToNVVM : Pass<"moss-convert-fp8-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Convert to and from FP8 with the GPU's instructions";
+  let description = [{
+    Lowers `arith.truncf` from f32 to FP8 and `arith.extf` from FP8 and
+    f8E8M0FNU, on scalars and one-dimensional vectors, within `gpu.module`.
+    `convert-gpu-to-nvvm` would leave them behind without an error.
+
+    The instruction converts two f32 numbers at once, to nearest even, and
+    saturates, which `arith.truncf` does not: beyond the range it yields NaN
+    (f8E4M3FN) or infinity (f8E5M2). So operands are compared with the range,
+    unless they are clamped to it, when the clamp is dropped instead, as the
+    instruction implies it. NaN becomes 0x7f in either case, as on a CPU.
+
+    ```mlir
+    %low = arith.minimumf %x, %c448 : vector<2xf32>
+    %y = arith.maximumf %low, %cm448 : vector<2xf32>
+    %q = arith.truncf %y : vector<2xf32> to vector<2xf8E4M3FN>
+    // becomes
+    %bytes = nvvm.convert.f32x2.to.f8x2 %x1, %x0 {rnd = #nvvm.fp_rnd_mode<rn>,
+      sat = #nvvm.sat_mode<satfinite>} : vector<2xi8> (f8E4M3FN)
+    %q = arith.bitcast %bytes : vector<2xi8> to vector<2xf8E4M3FN>
+    ```
+
+    E8M0 scales become f32 by integer arithmetic. A conversion that is left
+    (from f64, or with another rounding mode) is an error.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::vector::VectorDialect"];
+}
+
+//===----------------------------------------------------------------------===//
 // moss-create-channels
 //===----------------------------------------------------------------------===//
 
@@ -122,86 +189,64 @@ def MossDistributeTiles : Pass<"moss-distribute-tiles", "::mlir::gpu::GPUFuncOp"
 }
 
 //===----------------------------------------------------------------------===//
-// moss-map-to-grid
+// moss-expand-device-math
 //===----------------------------------------------------------------------===//
 
-def MossMapToGrid : Pass<"moss-map-to-grid"> {
-  let summary = "Map loops over tiles to a persistent grid of thread blocks";
+def MossExpandDeviceMath : Pass<"moss-expand-device-math",
+                                "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Lower math ops of kernels without a device library";
   let description = [{
-    Every `scf.forall` with a schedule becomes a launch of at most as many thread
-    blocks as the schedule says; each walks over tiles in steps of the grid, in
-    groups of `raster` tiles along M. Grid, block and shared memory are sized
-    from the schedule, which is checked against the target's budgets.
+    `convert-gpu-to-nvvm` lowers `math.exp` and its like to calls of CUDA's
+    libdevice. On a machine without CUDA these stay unresolved, and the PTX is
+    refused when it is loaded. This pass lowers floating-point math ops first:
+    bf16 and f16 are computed in f32, square roots, rounding and fma become
+    intrinsics that the PTX backend has instructions for, compound functions are
+    expanded, and the rest becomes polynomial approximations.
 
-    ```mlir
-    scf.forall (%m, %n) = (0, 0) to (%M, %N) step (128, 256) { ... } {moss.schedule = #s}
-    // becomes
-    gpu.launch blocks(%b, ...) in (%blocks, ...) threads(...) in (%c384, ...) dynamic_shared_memory_size %bytes {
-      scf.for %t = %b to %tiles step %blocks { ... } {moss.schedule = #s}
-    }
-    ```
+    A floating-point math op that is left is an error (f64, or a function that
+    has no approximation).
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::gpu::GPUDialect",
-                           "::mlir::scf::SCFDialect"];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
 }
 
 //===----------------------------------------------------------------------===//
-// moss-overlap-mma
+// moss-host-to-device
 //===----------------------------------------------------------------------===//
 
-def MossOverlapMma : Pass<"moss-overlap-mma", "::mlir::gpu::GPUFuncOp"> {
-  let summary = "Keep products in flight over the back edge of a loop";
+def MossHostToDevice : Pass<"moss-host-to-device", "::mlir::func::FuncOp"> {
+  let summary = "Make host functions work on device memory";
   let description = [{
-    In a loop that does nothing with the sums of its `wgmma` but carry them on,
-    an iteration waits for the products of the iteration before instead of its
-    own, and releases the slot that those have read. The last iteration is
-    settled after the loop. Loops that read the sums (promotion, rescaling) are
-    left alone: registers of products in flight must not be read, and the
-    assembler serializes everything if they are.
+    In a program compiled for a GPU every memref of a host function is in device
+    memory: arguments are device pointers by contract, and this pass makes
+    allocations and copies follow:
 
     ```mlir
-    nvvm.wgmma.commit.group.sync.aligned
-    nvvm.wgmma.wait.group.sync.aligned 0
-    moss.release %ch[%i] : ...
-    // becomes
-    nvvm.wgmma.commit.group.sync.aligned
-    nvvm.wgmma.wait.group.sync.aligned 1
-    scf.if %notFirst { moss.release %ch[%previous] : ... }
+    %m = memref.alloc(%n) : memref<?xf32>
+    memref.copy %a, %m : memref<?xf32> to memref<?xf32>
+    memref.dealloc %m : memref<?xf32>
     ```
+    becomes
+    ```mlir
+    %m = gpu.alloc (%n) : memref<?xf32>
+    gpu.memcpy %m, %a : memref<?xf32>, memref<?xf32>
+    gpu.dealloc %m : memref<?xf32>
+    ```
+
+    A constant (`memref.get_global`) lies in the host's memory, so it is copied
+    into a device buffer that lives until the end of its block.
+
+    Any other access of the host to a memref, such as `memref.load`, is an
+    error: it would read a device pointer. Bodies of `gpu.launch` are left
+    alone, and so are functions marked `moss.host`, whose memrefs are in host
+    memory (drivers of tests, for example).
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::NVVM::NVVMDialect",
-                           "::mlir::scf::SCFDialect"];
+  let dependentDialects = ["::mlir::gpu::GPUDialect"];
 }
 
 //===----------------------------------------------------------------------===//
-// moss-specialize-warps
-//===----------------------------------------------------------------------===//
-
-def MossSpecializeWarps : Pass<"moss-specialize-warps", "::mlir::gpu::GPUFuncOp"> {
-  let summary = "Slice a kernel with a channel into producer and consumers";
-  let description = [{
-    The loop nest after `moss.channel` is cloned into the two roles of
-    `moss.warp_specialize`. The producer keeps what feeds `put`, the consumers
-    what follows `get`; dead code elimination removes the rest, sums that loops
-    carry included. Register budgets come from the schedule.
-
-    ```mlir
-    scf.for ... { moss.put ...; %a, %b = moss.get ...; %p = moss.mma ...; moss.release ... }
-    // becomes
-    moss.warp_specialize producer registers(40) {
-      scf.for ... { moss.put ... }
-    } consumers(2) registers(232) (%wg) {
-      scf.for ... { %a, %b = moss.get ...; %p = moss.mma ...; moss.release ... }
-    }
-    ```
-  }];
-  let dependentDialects = ["::mlir::ub::UBDialect"];
-}
-
-//===----------------------------------------------------------------------===//
-// Host side
+// moss-linalg-to-device-loops
 //===----------------------------------------------------------------------===//
 
 def MossLinalgToDeviceLoops : Pass<"moss-linalg-to-device-loops",
@@ -245,54 +290,9 @@ def MossLinalgToDeviceLoops : Pass<"moss-linalg-to-device-loops",
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }
 
-def MossHostToDevice : Pass<"moss-host-to-device", "::mlir::func::FuncOp"> {
-  let summary = "Make host functions work on device memory";
-  let description = [{
-    In a program compiled for a GPU every memref of a host function is in device
-    memory: arguments are device pointers by contract, and this pass makes
-    allocations and copies follow:
-
-    ```mlir
-    %m = memref.alloc(%n) : memref<?xf32>
-    memref.copy %a, %m : memref<?xf32> to memref<?xf32>
-    memref.dealloc %m : memref<?xf32>
-    ```
-    becomes
-    ```mlir
-    %m = gpu.alloc (%n) : memref<?xf32>
-    gpu.memcpy %m, %a : memref<?xf32>, memref<?xf32>
-    gpu.dealloc %m : memref<?xf32>
-    ```
-
-    A constant (`memref.get_global`) lies in the host's memory, so it is copied
-    into a device buffer that lives until the end of its block.
-
-    Any other access of the host to a memref, such as `memref.load`, is an
-    error: it would read a device pointer. Bodies of `gpu.launch` are left
-    alone, and so are functions marked `moss.host`, whose memrefs are in host
-    memory (drivers of tests, for example).
-  }];
-  let dependentDialects = ["::mlir::gpu::GPUDialect"];
-}
-
-def MossExpandDeviceMath : Pass<"moss-expand-device-math",
-                                "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Lower math ops of kernels without a device library";
-  let description = [{
-    `convert-gpu-to-nvvm` lowers `math.exp` and its like to calls of CUDA's
-    libdevice. On a machine without CUDA these stay unresolved, and the PTX is
-    refused when it is loaded. This pass lowers floating-point math ops first:
-    bf16 and f16 are computed in f32, square roots, rounding and fma become
-    intrinsics that the PTX backend has instructions for, compound functions are
-    expanded, and the rest becomes polynomial approximations.
-
-    A floating-point math op that is left is an error (f64, or a function that
-    has no approximation).
-  }];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
-    "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
-}
+//===----------------------------------------------------------------------===//
+// moss-lower-kernel-tensor-maps
+//===----------------------------------------------------------------------===//
 
 def MossLowerKernelTensorMaps : Pass<"moss-lower-kernel-tensor-maps",
                                      "::mlir::ModuleOp"> {
@@ -319,6 +319,35 @@ def MossLowerKernelTensorMaps : Pass<"moss-lower-kernel-tensor-maps",
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+//===----------------------------------------------------------------------===//
+// moss-map-to-grid
+//===----------------------------------------------------------------------===//
+
+def MossMapToGrid : Pass<"moss-map-to-grid"> {
+  let summary = "Map loops over tiles to a persistent grid of thread blocks";
+  let description = [{
+    Every `scf.forall` with a schedule becomes a launch of at most as many thread
+    blocks as the schedule says; each walks over tiles in steps of the grid, in
+    groups of `raster` tiles along M. Grid, block and shared memory are sized
+    from the schedule, which is checked against the target's budgets.
+
+    ```mlir
+    scf.forall (%m, %n) = (0, 0) to (%M, %N) step (128, 256) { ... } {moss.schedule = #s}
+    // becomes
+    gpu.launch blocks(%b, ...) in (%blocks, ...) threads(...) in (%c384, ...) dynamic_shared_memory_size %bytes {
+      scf.for %t = %b to %tiles step %blocks { ... } {moss.schedule = #s}
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::gpu::GPUDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// moss-mark-tensor-maps
+//===----------------------------------------------------------------------===//
+
 def MossMarkTensorMaps : Pass<"moss-mark-tensor-maps",
                               "::mlir::gpu::GPUModuleOp"> {
   let summary = "Make the tensor maps of marked kernels parameters by value";
@@ -339,35 +368,109 @@ def MossMarkTensorMaps : Pass<"moss-mark-tensor-maps",
                            "::mlir::NVVM::NVVMDialect"];
 }
 
-def MossConvertTensorMapsToLLVM : Pass<"moss-convert-tensor-maps-to-llvm",
-                                       "::mlir::ModuleOp"> {
-  let summary = "Encode tensor maps on the host by calls of the runtime";
+//===----------------------------------------------------------------------===//
+// moss-overlap-mma
+//===----------------------------------------------------------------------===//
+
+def MossOverlapMma : Pass<"moss-overlap-mma", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Keep products in flight over the back edge of a loop";
   let description = [{
-    Lowers `moss.encode_tensor_map` to a call of `mossTensorMapEncode2D`, and
-    gives launches the encoded 128 bytes as a value, of which the translation of
-    `gpu.launch_func` passes the address:
+    In a loop that does nothing with the sums of its `wgmma` but carry them on,
+    an iteration waits for the products of the iteration before instead of its
+    own, and releases the slot that those have read. The last iteration is
+    settled after the loop. Loops that read the sums (promotion, rescaling) are
+    left alone: registers of products in flight must not be read, and the
+    assembler serializes everything if they are.
 
     ```mlir
-    %map = moss.encode_tensor_map %A : memref<?x?xf8E4M3FN>
-        -> !moss.tensor_map<64x128xf8E4M3FN, swizzle = 128>
-    %arg = builtin.unrealized_conversion_cast %map : ... to !llvm.ptr
-    gpu.launch_func @m::@kernel ... args(%arg : !llvm.ptr)
+    nvvm.wgmma.commit.group.sync.aligned
+    nvvm.wgmma.wait.group.sync.aligned 0
+    moss.release %ch[%i] : ...
+    // becomes
+    nvvm.wgmma.commit.group.sync.aligned
+    nvvm.wgmma.wait.group.sync.aligned 1
+    scf.if %notFirst { moss.release %ch[%previous] : ... }
     ```
-    becomes
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::NVVM::NVVMDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// moss-quantize-to-gpu
+//===----------------------------------------------------------------------===//
+
+def MossQuantizeToGpu : Pass<"moss-quantize-to-gpu"> {
+  let summary = "Lower moss.quantize and moss.dequantize to kernels";
+  let description = [{
+    Turns `moss.quantize` and `moss.dequantize` on memrefs into `gpu.launch`
+    ops. A block of threads takes one micro group after another, or one row if
+    there are none; a warp does if groups are short along K. Threads move 16
+    bytes of the source at once where base and row stride are aligned, which is
+    looked up at run time, and single elements at the end of a row and
+    otherwise.
+
+    A known global scale takes one kernel. A `jit` one takes two, of which the
+    first leaves the amax of each group, and of the tensor by an atomic maximum,
+    in buffers that are allocated beside the launches. A `transpose`d source goes
+    through a tile in shared memory; with micro scales it is copied that way
+    first (a remark says so), since a group needs neighboring elements along K.
+
     ```mlir
-    %slot = llvm.alloca %c1 x !llvm.array<16 x i64> {alignment = 64}
-    llvm.call @mossTensorMapEncode2D(%slot, %base, %rows, %cols, ...)
-    %arg = llvm.load %slot : !llvm.ptr -> !llvm.array<16 x i64>
-    gpu.launch_func @m::@kernel ... args(%arg : !llvm.array<16 x i64>)
+    moss.quantize #scheme ins(%x : memref<?x?xbf16>) payload(%p : memref<?x?xf8E4M3FN>)
+        micro(%m : memref<?x1xf8E8M0FNU>)
+    // becomes, in outline
+    gpu.launch function(@moss_quantize) blocks(%b, ...) in (%grid = ...)
+        threads(%t, ...) in (%threads = %c256, ...) {
+      scf.for %row = %b to %rows step %grid {
+        %amax = ... nvvm.redux.sync umax ... gpu.barrier ...
+        memref.store %scale, %m[%row, %c0] : memref<?x1xf8E8M0FNU>
+        scf.for %k = ... {
+          %q = arith.truncf %y : vector<8xf32> to vector<8xf8E4M3FN>
+          vector.store %q, %p[%row, %k] : memref<?x?xf8E4M3FN>, vector<8xf8E4M3FN>
+        }
+      }
+    }
     ```
 
-    Runs after the kernels have become `llvm.func` (whose parameter is a
-    pointer; a `gpu.func` would no longer match the launch) and before
-    `gpu-to-llvm`.
+    The arithmetic is that of `moss-quantize-to-loops`, to the bit. Ops on
+    tensors are rejected: bufferize first.
   }];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
-    "::mlir::memref::MemRefDialect"];
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"];
 }
+
+//===----------------------------------------------------------------------===//
+// moss-specialize-warps
+//===----------------------------------------------------------------------===//
+
+def MossSpecializeWarps : Pass<"moss-specialize-warps", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Slice a kernel with a channel into producer and consumers";
+  let description = [{
+    The loop nest after `moss.channel` is cloned into the two roles of
+    `moss.warp_specialize`. The producer keeps what feeds `put`, the consumers
+    what follows `get`; dead code elimination removes the rest, sums that loops
+    carry included. Register budgets come from the schedule.
+
+    ```mlir
+    scf.for ... { moss.put ...; %a, %b = moss.get ...; %p = moss.mma ...; moss.release ... }
+    // becomes
+    moss.warp_specialize producer registers(40) {
+      scf.for ... { moss.put ... }
+    } consumers(2) registers(232) (%wg) {
+      scf.for ... { %a, %b = moss.get ...; %p = moss.mma ...; moss.release ... }
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::ub::UBDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// Host side
+//===----------------------------------------------------------------------===//
 
 #endif // MOSS_GPU_PASSES_TD

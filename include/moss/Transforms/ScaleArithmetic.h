@@ -57,11 +57,11 @@ Value createMicroScale(ImplicitLocOpBuilder &b, SchemeAttr scheme, Value amax,
 /// The f32 factor that undoes a micro scale; NaN if the scale is NaN.
 Value createMicroInverse(ImplicitLocOpBuilder &b, Value micro);
 
-/// The payload of the bf16 or f32 `x` (a scalar or a vector), before the final
-/// conversion: an f32 number within the range of the element type, or NaN.
-/// `inverseMicro` is null if the scheme has no micro scales.
-Value createScaledElement(ImplicitLocOpBuilder &b, SchemeAttr scheme, Value x,
-                          Value inverseGlobal, Value inverseMicro);
+/// The payload of the bf16 or f32 `x` (a scalar or a vector): scaled, clamped
+/// to the range of the element type, because the conversion does not saturate,
+/// and converted. `inverseMicro` is null if the scheme has no micro scales.
+Value createPayload(ImplicitLocOpBuilder &b, SchemeAttr scheme, Value x,
+                    Value inverseGlobal, Value inverseMicro);
 
 /// The two factors that take a payload element to the value it stands for, as
 /// `(payload * first) * second`. Two are needed because the product of the

@@ -24,10 +24,13 @@ void moss::addLinalgToGPUPasses(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createConvertParallelLoopToGpuPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  // Last before outlining: canonicalization moves constants out of launches.
+  pm.addPass(createGpuLaunchSinkIndexComputationsPass());
   pm.addPass(createGpuKernelOutliningPass());
 }
 
 void moss::addKernelToNVVMPasses(OpPassManager &pm) {
+  pm.addPass(createMossConvertFp8ToNVVM());
   pm.addPass(createMossExpandDeviceMath());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
@@ -39,6 +42,8 @@ void moss::addKernelToNVVMPasses(OpPassManager &pm) {
   pm.addPass(createReconcileUnrealizedCastsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  // Serialization would only report a failed translation.
+  pm.addPass(createMossVerifyLowered());
 }
 
 static void addHostToLLVMPasses(OpPassManager &pm) {
@@ -51,6 +56,7 @@ static void addHostToLLVMPasses(OpPassManager &pm) {
   pm.addPass(createReconcileUnrealizedCastsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(createMossVerifyLowered());
 }
 
 static void addTarget(OpPassManager &pm, const HostPipelineOptions &options) {
@@ -86,7 +92,6 @@ void moss::buildGPUToLLVMPipeline(OpPassManager &pm,
 
 void moss::addKernelPasses(OpPassManager &pm) {
   pm.addPass(createMossMapToGrid());
-  pm.addPass(createGpuLaunchSinkIndexComputationsPass());
   addLinalgToGPUPasses(pm);
   pm.nest<gpu::GPUModuleOp>().addNestedPass<gpu::GPUFuncOp>(
       createMossCreateChannels());

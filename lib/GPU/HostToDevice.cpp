@@ -13,6 +13,7 @@
 #include "HostCode.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "moss/GPU/Passes.h"
 
@@ -66,8 +67,15 @@ static bool escapes(Value memref) {
   });
 }
 
+/// Copy a constant to the device. This happens at every call, so large
+/// constants are better passed as arguments.
 static void convertConstant(RewriterBase &rewriter, memref::GetGlobalOp op) {
   Location loc = op.getLoc();
+  remark::missed(loc, remark::RemarkOpts::name("constant-on-host")
+                          .category("moss-host-to-device"))
+      << "the constant is copied to the device at every call; pass it as an "
+         "argument to avoid that"
+      << remark::metric("elements", op.getType().getNumElements());
   rewriter.setInsertionPointAfter(op);
   auto device = gpu::AllocOp::create(rewriter, loc, op.getType(),
                                      /*asyncToken=*/Type(), ValueRange(),

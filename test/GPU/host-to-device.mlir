@@ -2,6 +2,10 @@
 // Everything is then asynchronous on one stream, with one wait at the end.
 // RUN: moss-opt %s --pass-pipeline='builtin.module(gpu-kernel-outlining,func.func(moss-host-to-device,gpu-async-region))' \
 // RUN:   | FileCheck %s --check-prefix=ASYNC
+// RUN: moss-opt %s --pass-pipeline='builtin.module(func.func(moss-host-to-device))' \
+// RUN:   --remarks-filter=moss-host-to-device --remark-format=emitRemark -o /dev/null 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=REMARK
+// REMARK: the constant is copied to the device at every call{{.*}}elements=2
 
 memref.global "private" constant @weights : memref<2xf32> = dense<[1.0, 2.0]>
 

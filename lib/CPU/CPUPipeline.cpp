@@ -39,6 +39,10 @@ static void addLLVMPasses(OpPassManager &pm) {
   pm.addPass(createConvertVectorToSCFPass());
   // bf16 is expanded, since LLVM calls a library function for it on a CPU
   // without such an instruction.
+  arith::ArithEmulateUnsupportedFloatsOptions emulateOptions;
+  emulateOptions.sourceTypeStrs = {"bf16"};
+  emulateOptions.targetTypeStr = "f32";
+  pm.addPass(arith::createArithEmulateUnsupportedFloats(emulateOptions));
   arith::ArithExpandOpsPassOptions expandOptions;
   expandOptions.includeBf16 = true;
   pm.addPass(arith::createArithExpandOpsPass(expandOptions));
@@ -56,6 +60,7 @@ static void addLLVMPasses(OpPassManager &pm) {
   pm.addPass(createConvertControlFlowToLLVMPass());
   pm.addPass(createUBToLLVMConversionPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createMossBF16ToBits());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }

@@ -46,6 +46,7 @@ private:
   void lowerLoop(scf::ForOp loop);
   void lowerYield(scf::YieldOp yield, scf::ForOp loop);
   void lowerOther(Operation *op);
+  void storeTiles(ImplicitLocOpBuilder &b, ValueRange values);
 
   /// Call `body` in a loop over the rows of a tile of `type`.
   void forEachRow(ImplicitLocOpBuilder &b, VectorType type,
@@ -326,11 +327,16 @@ void TileLowering::lowerOther(Operation *op) {
     if (isTile(operand.get()))
       operand.set(materialize(b, operand.get()));
   b.setInsertionPointAfter(op);
-  for (Value result : op->getResults()) {
-    if (!isTile(result))
+  storeTiles(b, op->getResults());
+}
+
+/// Write tiles that other ops made to their buffers.
+void TileLowering::storeTiles(ImplicitLocOpBuilder &b, ValueRange values) {
+  for (Value value : values) {
+    if (!isTile(value))
       continue;
     Value zero = arith::ConstantIndexOp::create(b, 0);
-    vector::TransferWriteOp::create(b, result, getBuffer(b, result),
+    vector::TransferWriteOp::create(b, value, getBuffer(b, value),
                                     ValueRange{zero, zero},
                                     ArrayRef<bool>{true, true});
   }
@@ -378,6 +384,13 @@ void TileLowering::run() {
     if (llvm::any_of(op->getOperandTypes(), isTileType) ||
         llvm::any_of(op->getResultTypes(), isTileType))
       ops.push_back(op);
+  });
+  // Arguments of loops are stored by the loops.
+  function.walk([&](Block *block) {
+    ImplicitLocOpBuilder b(function.getLoc(), function.getContext());
+    b.setInsertionPointToStart(block);
+    if (!isa<scf::ForOp>(block->getParentOp()))
+      storeTiles(b, block->getArguments());
   });
   for (Operation *op : ops)
     lower(op);

@@ -75,11 +75,28 @@ template <typename OpT> struct SkipOverwrittenFill : OpRewritePattern<OpT> {
     return success(changed);
   }
 };
+
+/// `quantize` transposes at no cost, so its source need not be transposed.
+struct AbsorbTranspose : OpRewritePattern<QuantizeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(QuantizeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto transpose = op.getSource().getDefiningOp<linalg::TransposeOp>();
+    if (!transpose || transpose.getPermutation() != ArrayRef<int64_t>{1, 0})
+      return rewriter.notifyMatchFailure(op, "source is not transposed");
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getSourceMutable().assign(transpose.getInput());
+      op.setTranspose(!op.getTranspose());
+    });
+    return success();
+  }
+};
 } // namespace
 
 void QuantizeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                              MLIRContext *context) {
-  patterns.add<SkipOverwrittenFill<QuantizeOp>>(context);
+  patterns.add<AbsorbTranspose, SkipOverwrittenFill<QuantizeOp>>(context);
 }
 
 void DequantizeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,

@@ -43,6 +43,27 @@ static void getDestinationStyleEffects(
   }
 }
 
+/// Where extents are known, the verifier has compared them, and nothing else
+/// can go wrong; so that loop-invariant code motion takes the ops out of loops.
+static Speculation::Speculatability getSpeculatability(Operation *op) {
+  bool isStatic = llvm::all_of(op->getOperandTypes(), [](Type type) {
+    return cast<ShapedType>(type).hasStaticShape();
+  });
+  return isStatic ? Speculation::Speculatable : Speculation::NotSpeculatable;
+}
+
+Speculation::Speculatability QuantizeOp::getSpeculatability() {
+  return ::getSpeculatability(*this);
+}
+
+Speculation::Speculatability DequantizeOp::getSpeculatability() {
+  return ::getSpeculatability(*this);
+}
+
+Speculation::Speculatability ScaledMatmulOp::getSpeculatability() {
+  return ::getSpeculatability(*this);
+}
+
 /// The operands are all tensors, and the results are the inits' types, or all
 /// are memrefs and there are no results.
 static LogicalResult verifyDestinationStyle(DestinationStyleOpInterface op) {

@@ -104,9 +104,11 @@ static bool isTwoDimensional(linalg::LinalgOp op) {
 static std::string getReasonToSkip(linalg::LinalgOp op) {
   if (!op.hasPureTensorSemantics())
     return "its operands are memrefs; run moss-quantize before bufferization";
-  for (Value operand : op->getOperands())
-    if (cast<RankedTensorType>(operand.getType()).getEncoding())
-      return "its tensors have an encoding; only dense ones are quantized";
+  for (Type type : op->getOperandTypes()) {
+    auto tensorType = dyn_cast<RankedTensorType>(type);
+    if (!tensorType || tensorType.getEncoding())
+      return "its operands are not all dense ranked tensors";
+  }
   FailureOr<linalg::ContractionDimensions> dims =
       linalg::inferContractionDims(op.getIndexingMapsArray());
   if (!dims->batch.empty())

@@ -71,7 +71,7 @@ private:
   Value multiply(Value m, Value n, Value k, Value acc);
   Value multiplyInterval(Value m, Value n, Value k, Value kEnd);
   Value emitSum(Value m, Value n);
-  Value applyGlobalScales(Value sum);
+  SmallVector<Value> loadGlobalScales();
   void storeTile(Value tile, Value m, Value n);
 
   /// How many elements of K are summed by moss.mma before its sum is rescaled
@@ -190,14 +190,13 @@ Value TileLoopEmitter::emitSum(Value m, Value n) {
 // Epilogue
 //===----------------------------------------------------------------------===//
 
-Value TileLoopEmitter::applyGlobalScales(Value sum) {
+/// Read before the loop over K, behind which the latency hides.
+SmallVector<Value> TileLoopEmitter::loadGlobalScales() {
   SmallVector<Value> scalars;
   for (Value global : {lhs.global, rhs.global})
     if (global)
       scalars.push_back(memref::LoadOp::create(b, global, ValueRange{}));
-  if (scalars.empty())
-    return sum;
-  return RescaleOp::create(b, sum, Value(), Value(), scalars);
+  return scalars;
 }
 
 void TileLoopEmitter::storeTile(Value tile, Value m, Value n) {
@@ -234,7 +233,11 @@ void TileLoopEmitter::emit() {
   forall->setAttr("moss.schedule", schedule);
   b.setInsertionPoint(forall.getTerminator());
   Value m = forall.getInductionVar(0), n = forall.getInductionVar(1);
-  storeTile(applyGlobalScales(emitSum(m, n)), m, n);
+  SmallVector<Value> scalars = loadGlobalScales();
+  Value sum = emitSum(m, n);
+  if (!scalars.empty())
+    sum = RescaleOp::create(b, sum, Value(), Value(), scalars);
+  storeTile(sum, m, n);
   op.erase();
 }
 

@@ -57,9 +57,13 @@ func.func @ragged(%in: memref<?x?xf8E4M3FN>, %out: memref<?x?xf8E4M3FN>, %i: ind
 
 // -----
 
-// Tiles that are exchanged go through temporaries.
+// Tiles that are exchanged go through temporaries; arguments are stored at the
+// entry.
 
 // CHECK-LABEL: @swap
+// CHECK-SAME:    %[[A:.*]]: vector<2x4xf32>, %[[B:.*]]: vector<2x4xf32>
+// CHECK-DAG:     vector.transfer_write %[[A]]
+// CHECK-DAG:     vector.transfer_write %[[B]]
 // CHECK-COUNT-2: memref.copy
 func.func @swap(%a: vector<2x4xf32>, %b: vector<2x4xf32>, %n: index) -> (vector<2x4xf32>, vector<2x4xf32>) {
   %c0 = arith.constant 0 : index

@@ -59,6 +59,23 @@ func.func @overwritten_fills(%x: tensor<8x64xbf16>, %s: tensor<f32>, %p: tensor<
 
 #tensor = #moss.scheme<f8E4M3FN, global = unit>
 
+// CHECK-LABEL: func @transposed_source
+// CHECK-SAME:    (%[[X:.*]]: tensor<64x8xbf16>, %[[Y:.*]]: memref<8x64xbf16>,
+func.func @transposed_source(%x: tensor<64x8xbf16>, %y: memref<8x64xbf16>, %p: tensor<8x64xf8E4M3FN>) -> (tensor<8x64xf8E4M3FN>, tensor<8x64xf8E4M3FN>) {
+  %e = tensor.empty() : tensor<8x64xbf16>
+  %0 = linalg.transpose ins(%x : tensor<64x8xbf16>) outs(%e : tensor<8x64xbf16>) permutation = [1, 0]
+  // CHECK: moss.quantize <f8E4M3FN, global = unit> transpose ins(%[[X]] :
+  %1 = moss.quantize #tensor ins(%0 : tensor<8x64xbf16>) payload(%p : tensor<8x64xf8E4M3FN>) -> tensor<8x64xf8E4M3FN>
+  %f = tensor.empty() : tensor<64x8xbf16>
+  %z = bufferization.to_tensor %y restrict : memref<8x64xbf16> to tensor<8x64xbf16>
+  %2 = linalg.transpose ins(%z : tensor<8x64xbf16>) outs(%f : tensor<64x8xbf16>) permutation = [1, 0]
+  // CHECK: %[[Z:.*]] = bufferization.to_tensor %[[Y]]
+  // CHECK-NOT: linalg.transpose
+  // CHECK: moss.quantize <f8E4M3FN, global = unit> ins(%[[Z]] :
+  %3 = moss.quantize #tensor transpose ins(%2 : tensor<64x8xbf16>) payload(%p : tensor<8x64xf8E4M3FN>) -> tensor<8x64xf8E4M3FN>
+  return %1, %3 : tensor<8x64xf8E4M3FN>, tensor<8x64xf8E4M3FN>
+}
+
 // CHECK-LABEL: func @tensor_casts
 // CHECK-SAME:    (%[[X:.*]]: tensor<8x64xbf16>, %[[P:.*]]: tensor<8x64xf8E4M3FN>)
 func.func @tensor_casts(%x: tensor<8x64xbf16>, %p: tensor<8x64xf8E4M3FN>) -> tensor<8x64xf8E4M3FN> {

@@ -35,7 +35,7 @@ func.func @shapes(%a: tensor<2x8x64xbf16>, %b: tensor<2x64x16xbf16>, %c: tensor<
 #encoding = #sparse_tensor.encoding<{map = (i, j) -> (i : dense, j : compressed)}>
 
 func.func @sparse(%a: tensor<8x64xbf16, #encoding>, %b: tensor<64x16xbf16>, %c: tensor<8x16xf32>) -> tensor<8x16xf32> {
-  // expected-remark @below {{its tensors have an encoding; only dense ones are quantized}}
+  // expected-remark @below {{its operands are not all dense ranked tensors}}
   %0 = linalg.matmul ins(%a, %b : tensor<8x64xbf16, #encoding>, tensor<64x16xbf16>) outs(%c : tensor<8x16xf32>) -> tensor<8x16xf32>
   return %0 : tensor<8x16xf32>
 }

@@ -8,8 +8,8 @@
 //
 // MossPlugin.so: Moss for a stock mlir-opt.
 //
-//     mlir-opt --load-dialect-plugin=MossPlugin.so \
-//         --pass-pipeline='builtin.module(moss-...)'
+//     mlir-opt --load-dialect-plugin=MossPlugin.so
+//              --pass-pipeline='builtin.module(moss-...)'
 //
 // The dialect entry point registers the passes as well, so that one flag is
 // enough. mlir-opt parses its flags before it loads plugins, so the passes can

@@ -56,6 +56,7 @@ class Moss_TensorOp<string mnemonic, list<Trait> traits = []>
     : Moss_Op<mnemonic, !listconcat([
         AttrSizedOperandSegments, DestinationStyleOpInterface,
         DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+        DeclareOpInterfaceMethods<ConditionallySpeculatable>,
         DeclareOpInterfaceMethods<TilingInterface, [
             "getLoopIteratorTypes", "getIterationDomain",
             "getTiledImplementation", "getResultTilePosition",

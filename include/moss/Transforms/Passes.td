@@ -46,6 +46,27 @@ def MossChooseSchedule : Pass<"moss-choose-schedule"> {
 }
 
 //===----------------------------------------------------------------------===//
+// moss-drop-returned-arguments
+//===----------------------------------------------------------------------===//
+
+def MossDropReturnedArguments : Pass<"moss-drop-returned-arguments", "::mlir::ModuleOp"> {
+  let summary = "Drop results of functions that are their memref arguments";
+  let description = [{
+    After bufferization a function that computes in place returns the buffer it
+    was given. The caller has it already, and the deallocation passes would copy
+    it, so that the caller may own the result. Upstream's
+    drop-equivalent-buffer-results leaves public functions alone, which are
+    those that Moss's users call.
+
+    ```mlir
+    func.func @f(%x: memref<8xf32>, %y: memref<8xf32>) -> memref<8xf32> { ... return %y : memref<8xf32> }
+    // becomes
+    func.func @f(%x: memref<8xf32>, %y: memref<8xf32>) { ... return }
+    ```
+  }];
+}
+
+//===----------------------------------------------------------------------===//
 // moss-expand-rescale
 //===----------------------------------------------------------------------===//
 

@@ -24,10 +24,10 @@ func.func @main() {
   // 1.5 * 2^127 and -2^-126, so that their product is -3
   %s0 = arith.constant 0x7f400000 : f32
   %s1 = arith.constant 0x80800000 : f32
-  // CHECK:      ( -3, -inf, -inf ),
+  // CHECK:      ( ( -3, -inf, -inf ),
   // CHECK-SAME: ( -0, -1.71661e-05, -inf ),
-  // CHECK-SAME: ( -1.06496e-29, -1.79443e+37, -inf ),
-  // CHECK-SAME: ( -0, -0, {{-?}}nan )
+  // CHECK-SAME: ( -1.06496e-29, -1.79446e+37, -inf ),
+  // CHECK-SAME: ( -0, -0, {{-?}}nan ) )
   call @rescale(%t, %rows, %cols, %s0, %s1)
       : (vector<4x3xf32>, vector<4x1xf32>, vector<1x3xf32>, f32, f32) -> ()
   return

@@ -5,11 +5,13 @@
 // DEFINE: %{scales} = dense<[3.0e-3, 7.0]>
 // DEFINE: %{rows} = 100, 50
 // DEFINE: %{reference} = --scale=3.0e-3,7.0 --rows 100 50 --cols 100 50
-// DEFINE: %{run} = sed 's/LOOPS/%{loops}/g; s/SCALARS/%{scales}/g; s/ROWS/%{rows}/g' %s \
+// DEFINE: %{arithmetic} = emulate
+// DEFINE: %{bits} = sed 's/LOOPS/%{loops}/g; s/SCALARS/%{scales}/g; s/ROWS/%{rows}/g' %s \
 // DEFINE:   | cat - %S/../Inputs/gemm.mlir \
-// DEFINE:   | moss-opt --moss-lower-to-cpu=arithmetic=emulate \
+// DEFINE:   | moss-opt --moss-lower-to-cpu=arithmetic=%{arithmetic} \
 // DEFINE:   | mlir-runner -e main -entry-point-result=void \
-// DEFINE:       --shared-libs=%llvm_lib_dir/libmlir_c_runner_utils.so > %t.bits \
+// DEFINE:       --shared-libs=%llvm_lib_dir/libmlir_c_runner_utils.so
+// DEFINE: %{run} = %{bits} > %t.bits \
 // DEFINE:   && %python %S/../Inputs/mma-reference.py 33 9 136 --promote 128 %{reference} > %t.wanted \
 // DEFINE:   && diff %t.wanted %t.bits
 //
@@ -22,7 +24,15 @@
 // REDEFINE: %{loops} = naive
 // RUN: %{run}
 //
+// And in f32, where other sums than the matrix unit's are added.
+// REDEFINE: %{arithmetic} = fp32
+// RUN: %{bits} > %t.naive
+// REDEFINE: %{loops} = hoisted
+// RUN: %{bits} > %t.hoisted
+// RUN: diff %t.naive %t.hoisted && not diff %t.bits %t.hoisted > /dev/null
+//
 // Codes 0 to 255: results that overflow, that are subnormal, and rows of NaN.
+// REDEFINE: %{arithmetic} = emulate
 // REDEFINE: %{loops} = hoisted
 // REDEFINE: %{rows} = 0, 256
 // REDEFINE: %{scales} = dense<[1.0e-42, -3.1e30]>

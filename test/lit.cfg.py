@@ -47,6 +47,6 @@ config.available_features.add("gpu" if has_gpu() else "no-gpu")
 if ptxas := find_ptxas():
     config.available_features.add("ptxas")
     config.substitutions.append(("%ptxas", ptxas))
-for tool, feature in [("ld.lld", "lld"), ("clang-22", "clang")]:
+for tool, feature in [("ld.lld", "lld"), ("clang-22", "clang"), ("clang-format-22", "clang-format")]:
     if shutil.which(tool, path=config.environment["PATH"]):
         config.available_features.add(feature)

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Compile the kernels that run.py measures.
+
+    benchmark/build.py OUT [--shapes 8192x4096x4096,...] [--modes fast,promoted]
+
+For each shape M x N x K and each way to accumulate, writes to OUT
+
+- NAME.cubin, the kernel of one moss.scaled_matmul: the left operand under row
+  micro scales and a global scale, the right one under one scale, BF16 out;
+- an entry of kernels.json: its launch (grid, block, shared memory) and, in
+  order, its arguments, which run.py fills in.
+
+Needs a built Moss and CUDA's ptxas, but no GPU. OUT is all that run.py needs on
+the machine with the GPU. Fails if ptxas reports spills or serializes wgmma.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+
+SHAPES = ("8192x4096x4096,8192x22016x4096,8192x4096x11008,4096x4096x4096,"
+          "8192x8192x8192,4096x7168x16384,4096x24576x1536")
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+SOURCE = """\
+#row = #moss.scheme<f8E4M3FN, micro = f8E8M0FNU, group = [1, full], global = jit, rounding = ceil>
+#tensor = #moss.scheme<f8E4M3FN, global = jit>
+func.func @gemm(%lhs: memref<{M}x{K}xf8E4M3FN>, %micro: memref<{M}x1xf8E8M0FNU>,
+                %lhs_global: memref<f32>, %rhs: memref<{N}x{K}xf8E4M3FN>,
+                %rhs_global: memref<f32>, %out: memref<{M}x{N}xbf16>) {{
+  moss.scaled_matmul #moss.accumulate<{accumulate}>
+    lhs(#row, %lhs : memref<{M}x{K}xf8E4M3FN>) micro(%micro : memref<{M}x1xf8E8M0FNU>)
+      global(%lhs_global : memref<f32>)
+    rhs(#tensor, %rhs : memref<{N}x{K}xf8E4M3FN>) global(%rhs_global : memref<f32>)
+    outs(%out : memref<{M}x{N}xbf16>)
+  return
+}}
+"""
+# The names by which run.py knows the function's parameters.
+PARAMETERS = ["lhs", "micro", "lhs_global", "rhs", "rhs_global", "out"]
+
+
+def tool(name, *arguments, text):
+    """The output of a tool of Moss, given `text`."""
+    command = [os.path.join(ROOT, "build", "bin", name), *arguments]
+    done = subprocess.run(command, input=text, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)} failed:\n{done.stderr[:2000]}")
+    return done.stdout
+
+
+def describe(value, definitions, type):
+    """One kernel argument: a tensor map, a memref or an integer."""
+    if value.startswith("%arg"):
+        return {"memref": PARAMETERS[int(value[len("%arg"):])]}
+    definition = definitions[value]
+    map = re.match(r"moss\.encode_tensor_map %arg(\d+) .*"
+                   r"<(\d+)x(\d+)x(\w+), swizzle = (\d+)>", definition)
+    if map:
+        source, rows, columns, element, swizzle = map.groups()
+        return {"map": PARAMETERS[int(source)], "box": [int(rows), int(columns)],
+                "element": element, "swizzle": int(swizzle)}
+    constant = re.match(r"arith\.constant (-?\d+) :", definition)
+    if constant and type in ("index", "i64", "i32"):
+        return {"integer": int(constant.group(1)), "bits": 32 if type == "i32" else 64}
+    sys.exit(f"cannot launch with {value} = {definition}")
+
+
+def launch(kernel):
+    """The launch in the host function of `kernel`, Moss's IR of that level."""
+    host = kernel[:kernel.index("gpu.module")]
+    definitions = dict(re.findall(r"(%\w+) = (.*)", host))
+    found = re.search(
+        r"gpu\.launch_func\s+@\w+::@(\w+) blocks in \((%\w+), .*?\) threads in "
+        r"\((%\w+), .*?\)\s+dynamic_shared_memory_size (%\w+) args\((.*)\)", host)
+    name, blocks, threads, shared, arguments = found.groups()
+
+    def number(value):
+        return int(re.match(r"arith\.constant (\d+)", definitions[value]).group(1))
+
+    arguments = re.findall(r"(%\w+) : ([^%]+?)(?:, (?=%)|$)", arguments)
+    return {"function": name, "grid": number(blocks), "block": number(threads),
+            "shared": number(shared),
+            "arguments": [describe(v, definitions, t) for v, t in arguments]}
+
+
+def assemble(ptx, output, ptxas):
+    """PTX to a cubin; an error if the kernel is not what it should be."""
+    done = subprocess.run([ptxas, "-arch=sm_90a", "-v", "-o", output, "-"],
+                          input=ptx, capture_output=True, text=True)
+    report = done.stdout + done.stderr
+    spills = re.findall(r"(\d+) bytes spill", report)
+    if done.returncode or any(map(int, spills)) or "serializ" in report:
+        sys.exit(f"{output}:\n{report}")
+
+
+def build(shape, mode, options):
+    M, N, K = shape
+    name = f"{mode}_{M}x{N}x{K}"
+    accumulate = "fast" if mode == "fast" else "promoted(128)"
+    source = SOURCE.format(M=M, N=N, K=K, accumulate=accumulate)
+    kernel = tool("moss-opt", f"--moss-fp8-lower=to=kernel {options.options}",
+                  text=source)
+    lowered = tool("moss-opt", f"--moss-fp8-lower=to=ptx {options.options}",
+                   text=source)
+    ptx = tool("moss-translate", "--moss-gpu-binary-to-ptx", text=lowered)
+    assemble(ptx, os.path.join(options.out, name + ".cubin"), options.ptxas)
+    schedule = re.search(r"#moss\.schedule<(.*?)>", kernel)
+    print(f"{name}: {schedule.group(1) if schedule else ''}", flush=True)
+    return {"name": name, "mode": mode, "shape": shape, **launch(kernel)}
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", help="folder to write to")
+    parser.add_argument("--shapes", default=SHAPES, help="MxNxK,...")
+    parser.add_argument("--modes", default="fast,promoted")
+    parser.add_argument("--options", default="",
+                        help="more options of moss-fp8-lower, as a schedule")
+    parser.add_argument("--ptxas", default="/usr/local/cuda/bin/ptxas")
+    options = parser.parse_args()
+    os.makedirs(options.out, exist_ok=True)
+    kernels = [build([int(extent) for extent in shape.split("x")], mode, options)
+               for shape in options.shapes.split(",")
+               for mode in options.modes.split(",")]
+    with open(os.path.join(options.out, "kernels.json"), "w") as file:
+        json.dump(kernels, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()

@@ -41,13 +41,13 @@ static Value groupIndex(ImplicitLocOpBuilder &b, Value position,
                                 arith::ConstantIndexOp::create(b, group));
 }
 
-static void lowerLoadScales(LoadScalesOp op) {
+static void lowerLoadScales(LoadScalesOp op, FunctionOpInterface function) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
   auto type = cast<VectorType>(op.getResult().getType());
   Type element = type.getElementType();
   bool isRows = type.getDimSize(1) == 1;
-  Value scratch = allocateScratch(b, op->getParentOfType<FunctionOpInterface>(),
-                                  op.getLoc(), type.getShape(), element);
+  Value scratch =
+      allocateScratch(b, function, op.getLoc(), type.getShape(), element);
   Value zero = arith::ConstantIndexOp::create(b, 0);
   Value one = arith::ConstantIndexOp::create(b, 1);
   Value unit = arith::ConstantOp::create(b, b.getFloatAttr(element, 1.0));
@@ -84,8 +84,10 @@ static void lowerLoadScales(LoadScalesOp op) {
 }
 
 void LoadScalesToLoopsPass::runOnOperation() {
-  SmallVector<LoadScalesOp> ops;
-  getOperation()->walk([&](LoadScalesOp op) { ops.push_back(op); });
-  for (LoadScalesOp op : ops)
-    lowerLoadScales(op);
+  getOperation()->walk([](FunctionOpInterface function) {
+    SmallVector<LoadScalesOp> ops;
+    function.walk([&](LoadScalesOp op) { ops.push_back(op); });
+    for (LoadScalesOp op : ops)
+      lowerLoadScales(op, function);
+  });
 }

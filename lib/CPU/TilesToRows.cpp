@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Lowers two-dimensional vectors (tiles) to loops over their rows. Every tile
-// value has its own buffer, which holds the value from its definition to its
-// last use; a loop that carries tiles copies them at its entry and at the end
-// of every iteration.
+// value has a buffer, which holds it from its definition to its last use; a
+// loop that carries tiles copies them at its entry and, unless they were
+// computed in place, at the end of every iteration.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,6 +39,7 @@ public:
 
 private:
   void lower(Operation *op);
+  void assignBuffer(ImplicitLocOpBuilder &b, Operation *op);
   void lowerElementwise(Operation *op);
   void lowerTransferRead(vector::TransferReadOp op);
   void lowerTransferWrite(vector::TransferWriteOp op);
@@ -153,6 +154,8 @@ void TileLowering::writeRow(ImplicitLocOpBuilder &b, Value row, Value buffer,
 }
 
 void TileLowering::copy(ImplicitLocOpBuilder &b, Value tile, Value buffer) {
+  if (!isLazy(tile) && getBuffer(b, tile) == buffer)
+    return;
   forEachRow(b, cast<VectorType>(tile.getType()),
              [&](ImplicitLocOpBuilder &b, Value row) {
                writeRow(b, readRow(b, tile, row), buffer, row);
@@ -182,8 +185,23 @@ Value TileLowering::materialize(ImplicitLocOpBuilder &b, Value tile) {
 // Ops
 //===----------------------------------------------------------------------===//
 
+/// The buffer of an elementwise op's result. It takes over that of an operand
+/// which dies here: a loop that adds to the tile it carries needs no copy.
+void TileLowering::assignBuffer(ImplicitLocOpBuilder &b, Operation *op) {
+  Value result = op->getResult(0);
+  auto elementType = getElementTypeOrSelf(result);
+  for (Value operand : op->getOperands())
+    if (isTile(operand) && !isLazy(operand) && operand.hasOneUse() &&
+        operand.getParentBlock() == op->getBlock() &&
+        getElementTypeOrSelf(operand) == elementType) {
+      buffers[result] = getBuffer(b, operand);
+      return;
+    }
+}
+
 void TileLowering::lowerElementwise(Operation *op) {
   ImplicitLocOpBuilder b(op->getLoc(), op);
+  assignBuffer(b, op);
   Value buffer = getBuffer(b, op->getResult(0));
   auto type = cast<VectorType>(op->getResult(0).getType());
   forEachRow(b, type, [&](ImplicitLocOpBuilder &b, Value row) {

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "moss/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace mlir::moss;
@@ -60,17 +61,54 @@ static void addTarget(OpPassManager &pm, const HostPipelineOptions &options) {
   pm.addPass(createGpuNVVMAttachTarget(target));
 }
 
-void moss::buildGPUToLLVMPipeline(OpPassManager &pm,
-                                  const HostPipelineOptions &options) {
+void moss::addGPUToNVVMPasses(OpPassManager &pm,
+                              const HostPipelineOptions &options) {
   pm.addPass(createMossLowerKernelTensorMaps());
   pm.addNestedPass<func::FuncOp>(createMossHostToDevice());
   addKernelToNVVMPasses(pm.nest<gpu::GPUModuleOp>());
   pm.addNestedPass<func::FuncOp>(createGpuAsyncRegionPass());
   addHostToLLVMPasses(pm);
   addTarget(pm, options);
+}
+
+void moss::addSerializePasses(OpPassManager &pm,
+                              const HostPipelineOptions &options) {
   GpuModuleToBinaryPassOptions binary;
   binary.compilationTarget = options.format;
   pm.addPass(createGpuModuleToBinaryPass(binary));
+}
+
+void moss::buildGPUToLLVMPipeline(OpPassManager &pm,
+                                  const HostPipelineOptions &options) {
+  addGPUToNVVMPasses(pm, options);
+  addSerializePasses(pm, options);
+}
+
+void moss::addKernelPasses(OpPassManager &pm) {
+  pm.addPass(createMossMapToGrid());
+  pm.addPass(createGpuLaunchSinkIndexComputationsPass());
+  addLinalgToGPUPasses(pm);
+  pm.nest<gpu::GPUModuleOp>().addNestedPass<gpu::GPUFuncOp>(
+      createMossCreateChannels());
+  pm.addPass(createMossCreateTensorMaps());
+  pm.nest<gpu::GPUModuleOp>().addNestedPass<gpu::GPUFuncOp>(
+      createMossSpecializeWarps());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void moss::addKernelToThreadsPasses(OpPassManager &pm) {
+  pm.addPass(createMossExpandRescale());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  OpPassManager &modulePM = pm.nest<gpu::GPUModuleOp>();
+  modulePM.addNestedPass<gpu::GPUFuncOp>(createMossDistributeTiles());
+  modulePM.addPass(createCanonicalizerPass());
+  modulePM.addPass(createCSEPass());
+  modulePM.addNestedPass<gpu::GPUFuncOp>(createMossOverlapMma());
+  modulePM.addNestedPass<gpu::GPUFuncOp>(createMossChannelsToNVVM());
+  modulePM.addPass(createCanonicalizerPass());
+  modulePM.addPass(createCSEPass());
 }
 
 void moss::registerHostPipelines() {

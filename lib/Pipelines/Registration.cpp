@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "moss/CPU/Passes.h"
 #include "moss/CPU/Pipeline.h"
 #include "moss/GPU/HostPipeline.h"
@@ -14,7 +15,6 @@
 #include "moss/Pipelines/Pipelines.h"
 #include "moss/Transforms/BufferizableOpInterfaceImpl.h"
 #include "moss/Transforms/Passes.h"
-#include "mlir/Target/LLVMIR/Dialect/All.h"
 
 using namespace mlir;
 
@@ -31,4 +31,5 @@ void moss::registerPassesAndPipelines() {
   registerCPUPipeline();
   registerMossGPUPasses();
   registerHostPipelines();
+  registerFP8LowerPipeline();
 }

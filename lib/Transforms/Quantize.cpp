@@ -17,6 +17,7 @@
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "moss/IR/Moss.h"
 #include "moss/Transforms/Passes.h"
 #include "moss/Transforms/SchemeOptions.h"
@@ -327,7 +328,7 @@ struct QuantizePass : moss::impl::MossQuantizeBase<QuantizePass> {
     Quantizer quantizer(matmulScheme, getAnalysis<DominanceInfo>());
     IRRewriter rewriter(&getContext());
     for (Matmul &matmul : matmuls) {
-      remark::passed(matmul.op.getLoc(), remarkOpts("Quantized", matmul.op))
+      remark::passed(matmul.op.getLoc(), remarkOpts("quantized", matmul.op))
           << remark::add("quantized to FP8")
           << remark::metric("lhs", toString(matmulScheme.lhs))
           << remark::metric("rhs", toString(matmulScheme.rhs))
@@ -345,7 +346,7 @@ private:
         return WalkResult::advance();
       std::string reason = getReasonToSkip(op);
       if (!reason.empty()) {
-        remark::missed(op.getLoc(), remarkOpts("NotQuantized", op))
+        remark::missed(op.getLoc(), remarkOpts("left-alone", op))
             << remark::add("left alone") << remark::reason("{0}", reason);
         return WalkResult::advance();
       }

@@ -28,43 +28,61 @@ static bool isFp8(Type type) {
       getElementTypeOrSelf(type));
 }
 
-/// A note at every op that still has the type which the cast bridges.
-static void noteNeighbors(InFlightDiagnostic &diag,
-                          UnrealizedConversionCastOp cast) {
+static bool isMossOp(Operation *op) {
+  return op->getName().getDialectNamespace() ==
+         MossDialect::getDialectNamespace();
+}
+
+static bool isFp8Arithmetic(Operation *op) {
+  StringRef dialect = op->getName().getDialectNamespace();
+  return (dialect == "arith" || dialect == "math") &&
+         (llvm::any_of(op->getOperandTypes(), isFp8) ||
+          llvm::any_of(op->getResultTypes(), isFp8));
+}
+
+/// The ops that give to or take from a cast.
+static SmallVector<Operation *> getNeighbors(UnrealizedConversionCastOp cast) {
+  SmallVector<Operation *> neighbors;
   for (Value input : cast.getInputs())
     if (Operation *producer = input.getDefiningOp())
-      diag.attachNote(producer->getLoc())
-          << "its input is made by '" << producer->getName() << "'";
-  for (Operation *user : cast->getUsers())
-    diag.attachNote(user->getLoc())
-        << "its result is used by '" << user->getName() << "'";
+      neighbors.push_back(producer);
+  llvm::append_range(neighbors, cast->getUsers());
+  return neighbors;
+}
+
+static LogicalResult verifyCast(UnrealizedConversionCastOp cast) {
+  SmallVector<Operation *> neighbors = getNeighbors(cast);
+  // The op that the cast is there for has its own error.
+  if (llvm::any_of(neighbors, [](Operation *op) {
+        return isMossOp(op) || isFp8Arithmetic(op);
+      }))
+    return failure();
+  InFlightDiagnostic diag =
+      cast.emitError("'")
+      << cast->getName() << "' from " << cast.getOperandTypes() << " to "
+      << cast.getResultTypes()
+      << " was left behind: an op beside it has no lowering; rewrite that op "
+         "or lower it before this pipeline";
+  for (Operation *neighbor : neighbors)
+    diag.attachNote(neighbor->getLoc())
+        << "'" << neighbor->getName() << "' is beside it";
+  return diag;
 }
 
 static LogicalResult verifyOp(Operation *op) {
-  StringRef dialect = op->getName().getDialectNamespace();
-  if (dialect == MossDialect::getDialectNamespace())
+  if (isMossOp(op))
     return op->emitError("'")
            << op->getName()
            << "' was not lowered: no pass of this pipeline lowers it where it "
               "is; run the passes of the earlier levels first";
-  if ((dialect == "arith" || dialect == "math") &&
-      (llvm::any_of(op->getOperandTypes(), isFp8) ||
-       llvm::any_of(op->getResultTypes(), isFp8)))
+  if (isFp8Arithmetic(op))
     return op->emitError("'")
            << op->getName()
            << "' on FP8 values was not lowered: only extf, truncf from f32 or "
               "narrower to nearest even, bitcast and select are supported; "
               "compute in f32 and convert";
-  if (auto cast = dyn_cast<UnrealizedConversionCastOp>(op)) {
-    InFlightDiagnostic diag =
-        cast.emitError("'")
-        << op->getName() << "' from " << cast.getOperandTypes() << " to "
-        << cast.getResultTypes()
-        << " was left behind: an op beside it has no lowering; rewrite that op "
-           "or lower it before this pipeline";
-    noteNeighbors(diag, cast);
-    return diag;
-  }
+  if (auto cast = dyn_cast<UnrealizedConversionCastOp>(op))
+    return verifyCast(cast);
   return success();
 }
 

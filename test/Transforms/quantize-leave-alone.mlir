@@ -6,7 +6,7 @@
 func.func @element_types(%a: tensor<8x64xf16>, %b: tensor<64x16xbf16>, %c: tensor<8x16xf32>,
     %i: tensor<8x64xi8>, %j: tensor<64x16xi8>, %k: tensor<8x16xi32>, %x: tensor<8x64xbf16>, %d: tensor<8x16xf64>)
     -> (tensor<8x16xf32>, tensor<8x16xi32>, tensor<8x16xf64>) {
-  // expected-remark @below {{[Missed] NotQuantized | Category:moss-quantize | Function=element_types | Reason="operand #0 has element type f16, and only bf16 is quantized"}}
+  // expected-remark @below {{[Missed] left-alone | Category:moss-quantize | Function=element_types | Reason="operand #0 has element type f16, and only bf16 is quantized"}}
   %0 = linalg.matmul ins(%a, %b : tensor<8x64xf16>, tensor<64x16xbf16>) outs(%c : tensor<8x16xf32>) -> tensor<8x16xf32>
   // expected-remark @below {{operand #0 has element type i8, and only bf16 is quantized}}
   %1 = linalg.matmul ins(%i, %j : tensor<8x64xi8>, tensor<64x16xi8>) outs(%k : tensor<8x16xi32>) -> tensor<8x16xi32>
@@ -77,7 +77,7 @@ func.func @elementwise(%a: tensor<8x64xbf16>, %b: tensor<8x64xbf16>, %v: tensor<
 }
 
 func.func @last(%a: tensor<8x64xbf16>, %b: tensor<64x16xbf16>, %c: tensor<8x16xf32>) -> tensor<8x16xf32> {
-  // expected-remark @below {{[Passed] Quantized | Category:moss-quantize | Function=last | Remark="quantized to FP8", accumulate=#moss.accumulate<promoted(128)>, lhs="#moss.scheme<f8E4M3FN, micro = f8E8M0FNU, group = [1, full], global = jit, rounding = ceil>", rhs="#moss.scheme<f8E4M3FN, global = jit>"}}
+  // expected-remark @below {{[Passed] quantized | Category:moss-quantize | Function=last | Remark="quantized to FP8", accumulate=#moss.accumulate<promoted(128)>, lhs="#moss.scheme<f8E4M3FN, micro = f8E8M0FNU, group = [1, full], global = jit, rounding = ceil>", rhs="#moss.scheme<f8E4M3FN, global = jit>"}}
   %0 = linalg.matmul ins(%a, %b : tensor<8x64xbf16>, tensor<64x16xbf16>) outs(%c : tensor<8x16xf32>) -> tensor<8x16xf32>
   return %0 : tensor<8x16xf32>
 }

@@ -46,11 +46,26 @@ void addLinalgToGPUPasses(OpPassManager &pm);
 /// math, memref, scf, gpu and nvvm ops, to the NVVM dialect.
 void addKernelToNVVMPasses(OpPassManager &gpuModulePM);
 
-/// Add passes that take outlined kernels and the host functions that launch
-/// them to the LLVM dialect and `gpu.binary`. Every function gets a C wrapper
-/// `_mlir_ciface_<name>`, whose memref arguments are device memory.
+/// Add passes that take outlined kernels to the NVVM dialect, and the host
+/// functions that launch them to the LLVM dialect. Every function gets a C
+/// wrapper `_mlir_ciface_<name>`, whose memref arguments are device memory.
+void addGPUToNVVMPasses(OpPassManager &pm, const HostPipelineOptions &options);
+
+/// Add passes that compile each `gpu.module` into a `gpu.binary`.
+void addSerializePasses(OpPassManager &pm, const HostPipelineOptions &options);
+
+/// The two in turn.
 void buildGPUToLLVMPipeline(OpPassManager &pm,
                             const HostPipelineOptions &options);
+
+/// Add passes that take tiled loops with schedules (`scf.forall` over tiles) to
+/// outlined kernels with producer and consumer roles; what else of the host
+/// functions runs on the GPU is outlined too.
+void addKernelPasses(OpPassManager &pm);
+
+/// Add passes that take scheduled kernels from roles and tiles to threads and
+/// instructions.
+void addKernelToThreadsPasses(OpPassManager &pm);
 
 /// Register the pipelines as `moss-linalg-to-gpu` and `moss-gpu-to-llvm`.
 void registerHostPipelines();

@@ -41,6 +41,38 @@ def MossChannelsToNVVM : Pass<"moss-channels-to-nvvm", "::mlir::gpu::GPUFuncOp">
 }
 
 //===----------------------------------------------------------------------===//
+// moss-convert-tensor-maps-to-llvm
+//===----------------------------------------------------------------------===//
+
+def MossConvertTensorMapsToLLVM : Pass<"moss-convert-tensor-maps-to-llvm",
+                                       "::mlir::ModuleOp"> {
+  let summary = "Encode tensor maps on the host by calls of the runtime";
+  let description = [{
+    Lowers `moss.encode_tensor_map` to a call of `mossTensorMapEncode2D`, and
+    gives launches the encoded 128 bytes as a value, of which the translation of
+    `gpu.launch_func` passes the address:
+
+    ```mlir
+    %map = moss.encode_tensor_map %A : memref<?x?xf8E4M3FN>
+        -> !moss.tensor_map<64x128xf8E4M3FN, swizzle = 128>
+    %arg = builtin.unrealized_conversion_cast %map : ... to !llvm.ptr
+    gpu.launch_func @m::@kernel ... args(%arg : !llvm.ptr)
+    ```
+    becomes
+    ```mlir
+    %slot = llvm.alloca %c1 x !llvm.array<16 x i64> {alignment = 64}
+    llvm.call @mossTensorMapEncode2D(%slot, %base, %rows, %cols, ...)
+    %arg = llvm.load %slot : !llvm.ptr -> !llvm.array<16 x i64>
+    gpu.launch_func @m::@kernel ... args(%arg : !llvm.array<16 x i64>)
+    ```
+
+    Runs after the kernels have become `llvm.func` (whose parameter is a
+    pointer; a `gpu.func` would no longer match the launch) and before
+    `gpu-to-llvm`.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::memref::MemRefDialect"];
 // moss-convert-fp8-to-nvvm
 //===----------------------------------------------------------------------===//
 
@@ -157,6 +189,137 @@ def MossDistributeTiles : Pass<"moss-distribute-tiles", "::mlir::gpu::GPUFuncOp"
 }
 
 //===----------------------------------------------------------------------===//
+// moss-expand-device-math
+//===----------------------------------------------------------------------===//
+
+def MossExpandDeviceMath : Pass<"moss-expand-device-math",
+                                "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Lower math ops of kernels without a device library";
+  let description = [{
+    `convert-gpu-to-nvvm` lowers `math.exp` and its like to calls of CUDA's
+    libdevice. On a machine without CUDA these stay unresolved, and the PTX is
+    refused when it is loaded. This pass lowers floating-point math ops first:
+    bf16 and f16 are computed in f32, square roots, rounding and fma become
+    intrinsics that the PTX backend has instructions for, compound functions are
+    expanded, and the rest becomes polynomial approximations.
+
+    A floating-point math op that is left is an error (f64, or a function that
+    has no approximation).
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// moss-host-to-device
+//===----------------------------------------------------------------------===//
+
+def MossHostToDevice : Pass<"moss-host-to-device", "::mlir::func::FuncOp"> {
+  let summary = "Make host functions work on device memory";
+  let description = [{
+    In a program compiled for a GPU every memref of a host function is in device
+    memory: arguments are device pointers by contract, and this pass makes
+    allocations and copies follow:
+
+    ```mlir
+    %m = memref.alloc(%n) : memref<?xf32>
+    memref.copy %a, %m : memref<?xf32> to memref<?xf32>
+    memref.dealloc %m : memref<?xf32>
+    ```
+    becomes
+    ```mlir
+    %m = gpu.alloc (%n) : memref<?xf32>
+    gpu.memcpy %m, %a : memref<?xf32>, memref<?xf32>
+    gpu.dealloc %m : memref<?xf32>
+    ```
+
+    A constant (`memref.get_global`) lies in the host's memory, so it is copied
+    into a device buffer that lives until the end of its block.
+
+    Any other access of the host to a memref, such as `memref.load`, is an
+    error: it would read a device pointer. Bodies of `gpu.launch` are left
+    alone, and so are functions marked `moss.host`, whose memrefs are in host
+    memory (drivers of tests, for example).
+  }];
+  let dependentDialects = ["::mlir::gpu::GPUDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// moss-linalg-to-device-loops
+//===----------------------------------------------------------------------===//
+
+def MossLinalgToDeviceLoops : Pass<"moss-linalg-to-device-loops",
+                                   "::mlir::func::FuncOp"> {
+  let summary = "Turn the linalg ops around the kernels into loops on a grid";
+  let description = [{
+    What surrounds the matmuls of a program (fills, copies, elementwise ops)
+    must run on the GPU too, since the data is there. This pass turns every
+    linalg op on memrefs, every `memref.copy` of a strided memref, and every
+    top-level `scf.parallel` into an `scf.parallel` that is mapped to blocks and
+    threads, for `convert-parallel-loops-to-gpu`.
+
+    The innermost dimension is cut into blocks of `block-size` threads, so that
+    neighboring threads touch neighboring elements; all other dimensions are
+    collapsed into the x dimension of the grid, the only one that may exceed
+    65535. An op without parallel dimensions runs on one thread.
+
+    ```mlir
+    linalg.fill ins(%x : f32) outs(%m : memref<?x?xf32>)
+    ```
+    becomes
+    ```mlir
+    scf.parallel (%i, %b) = (%c0, %c0) to (%rows, %cols) step (%c1, %c256) {
+      scf.parallel (%o, %t) = (%c0, %c0) to (%c1, %c256) step (%c1, %c1) {
+        %inside = ...
+        scf.if %inside { memref.store %x, %m[%i, %b + %t] }
+      } {mapping = [sequential, thread_x]}
+    } {mapping = [block_x, block_y]}
+    ```
+
+    Reduction dimensions become loops within a thread. Bodies of `gpu.launch`
+    are left alone, and so are functions marked `moss.host`.
+  }];
+  let options = [
+    Option<"blockSize", "block-size", "int64_t", "256",
+           "Threads of a block, at most 1024">
+  ];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::gpu::GPUDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// moss-lower-kernel-tensor-maps
+//===----------------------------------------------------------------------===//
+
+def MossLowerKernelTensorMaps : Pass<"moss-lower-kernel-tensor-maps",
+                                     "::mlir::ModuleOp"> {
+  let summary = "Pass tensor maps to kernels by value";
+  let description = [{
+    The copy engine reads a tensor map from constant or parameter space, so a
+    kernel takes it as a 128-byte parameter, by value, and uses the address of
+    that parameter. The pass gives each kernel argument of type
+    `!moss.tensor_map` the type `!llvm.ptr`, and marks the kernel for
+    `moss-mark-tensor-maps`:
+
+    ```mlir
+    gpu.func @kernel(%map: !moss.tensor_map<64x128xf8E4M3FN, swizzle = 128>)
+    ```
+    becomes
+    ```mlir
+    gpu.func @kernel(%map: !llvm.ptr {llvm.align = 64}) attributes {moss.tensor_maps}
+    ```
+
+    Launches keep type-checking through a cast of the operand to `!llvm.ptr`,
+    which `moss-convert-tensor-maps-to-llvm` replaces. Within the kernel, other
+    uses than casts to `!llvm.ptr` get the pointer cast back to the tensor map.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+//===----------------------------------------------------------------------===//
 // moss-map-to-grid
 //===----------------------------------------------------------------------===//
 
@@ -179,6 +342,30 @@ def MossMapToGrid : Pass<"moss-map-to-grid"> {
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::gpu::GPUDialect",
                            "::mlir::scf::SCFDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// moss-mark-tensor-maps
+//===----------------------------------------------------------------------===//
+
+def MossMarkTensorMaps : Pass<"moss-mark-tensor-maps",
+                              "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Make the tensor maps of marked kernels parameters by value";
+  let description = [{
+    ```mlir
+    llvm.func @kernel(%map: !llvm.ptr {llvm.align = 64}) attributes {moss.tensor_maps}
+    ```
+    becomes
+    ```mlir
+    llvm.func @kernel(%map: !llvm.ptr {llvm.byval = !llvm.array<16 x i64>,
+                                       llvm.align = 64, nvvm.grid_constant})
+    ```
+
+    A pass of its own, after `convert-gpu-to-nvvm`, because `gpu.func` may not
+    carry `nvvm.grid_constant` and that conversion drops `llvm.byval`.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::NVVM::NVVMDialect"];
 }
 
 //===----------------------------------------------------------------------===//
@@ -285,171 +472,5 @@ def MossSpecializeWarps : Pass<"moss-specialize-warps", "::mlir::gpu::GPUFuncOp"
 //===----------------------------------------------------------------------===//
 // Host side
 //===----------------------------------------------------------------------===//
-
-def MossLinalgToDeviceLoops : Pass<"moss-linalg-to-device-loops",
-                                   "::mlir::func::FuncOp"> {
-  let summary = "Turn the linalg ops around the kernels into loops on a grid";
-  let description = [{
-    What surrounds the matmuls of a program (fills, copies, elementwise ops)
-    must run on the GPU too, since the data is there. This pass turns every
-    linalg op on memrefs, every `memref.copy` of a strided memref, and every
-    top-level `scf.parallel` into an `scf.parallel` that is mapped to blocks and
-    threads, for `convert-parallel-loops-to-gpu`.
-
-    The innermost dimension is cut into blocks of `block-size` threads, so that
-    neighboring threads touch neighboring elements; all other dimensions are
-    collapsed into the x dimension of the grid, the only one that may exceed
-    65535. An op without parallel dimensions runs on one thread.
-
-    ```mlir
-    linalg.fill ins(%x : f32) outs(%m : memref<?x?xf32>)
-    ```
-    becomes
-    ```mlir
-    scf.parallel (%i, %b) = (%c0, %c0) to (%rows, %cols) step (%c1, %c256) {
-      scf.parallel (%o, %t) = (%c0, %c0) to (%c1, %c256) step (%c1, %c1) {
-        %inside = ...
-        scf.if %inside { memref.store %x, %m[%i, %b + %t] }
-      } {mapping = [sequential, thread_x]}
-    } {mapping = [block_x, block_y]}
-    ```
-
-    Reduction dimensions become loops within a thread. Bodies of `gpu.launch`
-    are left alone, and so are functions marked `moss.host`.
-  }];
-  let options = [
-    Option<"blockSize", "block-size", "int64_t", "256",
-           "Threads of a block, at most 1024">
-  ];
-  let dependentDialects = [
-    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
-    "::mlir::gpu::GPUDialect", "::mlir::linalg::LinalgDialect",
-    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
-}
-
-def MossHostToDevice : Pass<"moss-host-to-device", "::mlir::func::FuncOp"> {
-  let summary = "Make host functions work on device memory";
-  let description = [{
-    In a program compiled for a GPU every memref of a host function is in device
-    memory: arguments are device pointers by contract, and this pass makes
-    allocations and copies follow:
-
-    ```mlir
-    %m = memref.alloc(%n) : memref<?xf32>
-    memref.copy %a, %m : memref<?xf32> to memref<?xf32>
-    memref.dealloc %m : memref<?xf32>
-    ```
-    becomes
-    ```mlir
-    %m = gpu.alloc (%n) : memref<?xf32>
-    gpu.memcpy %m, %a : memref<?xf32>, memref<?xf32>
-    gpu.dealloc %m : memref<?xf32>
-    ```
-
-    A constant (`memref.get_global`) lies in the host's memory, so it is copied
-    into a device buffer that lives until the end of its block.
-
-    Any other access of the host to a memref, such as `memref.load`, is an
-    error: it would read a device pointer. Bodies of `gpu.launch` are left
-    alone, and so are functions marked `moss.host`, whose memrefs are in host
-    memory (drivers of tests, for example).
-  }];
-  let dependentDialects = ["::mlir::gpu::GPUDialect"];
-}
-
-def MossExpandDeviceMath : Pass<"moss-expand-device-math",
-                                "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Lower math ops of kernels without a device library";
-  let description = [{
-    `convert-gpu-to-nvvm` lowers `math.exp` and its like to calls of CUDA's
-    libdevice. On a machine without CUDA these stay unresolved, and the PTX is
-    refused when it is loaded. This pass lowers floating-point math ops first:
-    bf16 and f16 are computed in f32, square roots, rounding and fma become
-    intrinsics that the PTX backend has instructions for, compound functions are
-    expanded, and the rest becomes polynomial approximations.
-
-    A floating-point math op that is left is an error (f64, or a function that
-    has no approximation).
-  }];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
-    "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
-}
-
-def MossLowerKernelTensorMaps : Pass<"moss-lower-kernel-tensor-maps",
-                                     "::mlir::ModuleOp"> {
-  let summary = "Pass tensor maps to kernels by value";
-  let description = [{
-    The copy engine reads a tensor map from constant or parameter space, so a
-    kernel takes it as a 128-byte parameter, by value, and uses the address of
-    that parameter. The pass gives each kernel argument of type
-    `!moss.tensor_map` the type `!llvm.ptr`, and marks the kernel for
-    `moss-mark-tensor-maps`:
-
-    ```mlir
-    gpu.func @kernel(%map: !moss.tensor_map<64x128xf8E4M3FN, swizzle = 128>)
-    ```
-    becomes
-    ```mlir
-    gpu.func @kernel(%map: !llvm.ptr {llvm.align = 64}) attributes {moss.tensor_maps}
-    ```
-
-    Launches keep type-checking through a cast of the operand to `!llvm.ptr`,
-    which `moss-convert-tensor-maps-to-llvm` replaces. Within the kernel, other
-    uses than casts to `!llvm.ptr` get the pointer cast back to the tensor map.
-  }];
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
-}
-
-def MossMarkTensorMaps : Pass<"moss-mark-tensor-maps",
-                              "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Make the tensor maps of marked kernels parameters by value";
-  let description = [{
-    ```mlir
-    llvm.func @kernel(%map: !llvm.ptr {llvm.align = 64}) attributes {moss.tensor_maps}
-    ```
-    becomes
-    ```mlir
-    llvm.func @kernel(%map: !llvm.ptr {llvm.byval = !llvm.array<16 x i64>,
-                                       llvm.align = 64, nvvm.grid_constant})
-    ```
-
-    A pass of its own, after `convert-gpu-to-nvvm`, because `gpu.func` may not
-    carry `nvvm.grid_constant` and that conversion drops `llvm.byval`.
-  }];
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
-                           "::mlir::NVVM::NVVMDialect"];
-}
-
-def MossConvertTensorMapsToLLVM : Pass<"moss-convert-tensor-maps-to-llvm",
-                                       "::mlir::ModuleOp"> {
-  let summary = "Encode tensor maps on the host by calls of the runtime";
-  let description = [{
-    Lowers `moss.encode_tensor_map` to a call of `mossTensorMapEncode2D`, and
-    gives launches the encoded 128 bytes as a value, of which the translation of
-    `gpu.launch_func` passes the address:
-
-    ```mlir
-    %map = moss.encode_tensor_map %A : memref<?x?xf8E4M3FN>
-        -> !moss.tensor_map<64x128xf8E4M3FN, swizzle = 128>
-    %arg = builtin.unrealized_conversion_cast %map : ... to !llvm.ptr
-    gpu.launch_func @m::@kernel ... args(%arg : !llvm.ptr)
-    ```
-    becomes
-    ```mlir
-    %slot = llvm.alloca %c1 x !llvm.array<16 x i64> {alignment = 64}
-    llvm.call @mossTensorMapEncode2D(%slot, %base, %rows, %cols, ...)
-    %arg = llvm.load %slot : !llvm.ptr -> !llvm.array<16 x i64>
-    gpu.launch_func @m::@kernel ... args(%arg : !llvm.array<16 x i64>)
-    ```
-
-    Runs after the kernels have become `llvm.func` (whose parameter is a
-    pointer; a `gpu.func` would no longer match the launch) and before
-    `gpu-to-llvm`.
-  }];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
-    "::mlir::memref::MemRefDialect"];
-}
 
 #endif // MOSS_GPU_PASSES_TD

@@ -39,7 +39,8 @@ def Moss_PutOp : Moss_Op<"put", [SameVariadicOperandSize]> {
     slots put so far and must be the one of the `get` that receives the tiles.
 
     ```mlir
-    moss.put %ch[%i], %A[%m, %k], %B[%n, %k] : !moss.channel<...>, memref<...>, memref<...>
+    moss.put %ch[%i] from(%A, %B : memref<?x?xf8E4M3FN>, memref<?x?xf8E4M3FN>) at(%m, %n), (%k, %k)
+        : !moss.channel<4 x (vector<128x128xf8E4M3FN>, vector<256x128xf8E4M3FN>)>
     ```
   }];
   let arguments = (ins

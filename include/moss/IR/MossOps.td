@@ -97,7 +97,8 @@ def Moss_QuantizeOp : Moss_TensorOp<"quantize"> {
 
     ```mlir
     %q:3 = moss.quantize #scheme ins(%x : tensor<8x64xbf16>)
-        outs(%p, %m, %g : tensor<8x64xf8E4M3FN>, tensor<8x1xf8E8M0FNU>, tensor<f32>)
+        payload(%p : tensor<8x64xf8E4M3FN>) micro(%m : tensor<8x1xf8E8M0FNU>) global(%g : tensor<f32>)
+        -> tensor<8x64xf8E4M3FN>, tensor<8x1xf8E8M0FNU>, tensor<f32>
     ```
   }];
   let arguments = (ins

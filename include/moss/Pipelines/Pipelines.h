@@ -22,6 +22,9 @@ namespace moss {
 /// upstream dialect that Moss's passes create or accept.
 void registerDialects(DialectRegistry &registry);
 
+/// Register the pipeline `moss-fp8-lower`.
+void registerFP8LowerPipeline();
+
 /// Register every pass and pipeline of Moss. All flags begin with `moss-`.
 void registerPassesAndPipelines();
 

@@ -1,0 +1,305 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The pipeline moss-fp8-lower: from linalg with BF16 matmuls to FP8 kernels and
+// the host code that launches them, or to any level on the way.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+#include "moss/CPU/Pipeline.h"
+#include "moss/GPU/HostPipeline.h"
+#include "moss/GPU/Passes.h"
+#include "moss/Pipelines/Pipelines.h"
+#include "moss/Transforms/Passes.h"
+#include "moss/Transforms/Target.h"
+
+using namespace mlir;
+using namespace mlir::moss;
+
+namespace {
+
+/// The level at which the pipeline stops, in the order of lowering.
+enum class Level {
+  Default,
+  Quantized,
+  Loops,
+  Hoisted,
+  Kernel,
+  NVVM,
+  LLVM,
+  PTX,
+  Cubin
+};
+
+struct FP8LowerOptions : PassPipelineOptions<FP8LowerOptions> {
+  Option<std::string> target{
+      *this, "target",
+      llvm::cl::desc("Machine to compile for: sm_90a (Hopper) or cpu"),
+      llvm::cl::init("sm_90a")};
+  Option<Level> to{
+      *this, "to",
+      llvm::cl::desc("Level to stop at (default: ptx for sm_90a, llvm for "
+                     "cpu)"),
+      llvm::cl::init(Level::Default),
+      llvm::cl::values(
+          clEnumValN(Level::Quantized, "quantized",
+                     "moss.quantize and moss.scaled_matmul on tensors"),
+          clEnumValN(Level::Loops, "loops",
+                     "Tiled loops with dequantization inside the K loop"),
+          clEnumValN(Level::Hoisted, "hoisted",
+                     "Tiled loops with dequantization moved out"),
+          clEnumValN(Level::Kernel, "kernel",
+                     "sm_90a: kernels with channels and warp roles"),
+          clEnumValN(
+              Level::NVVM, "nvvm",
+              "sm_90a: kernels in the NVVM dialect, host code in LLVM's"),
+          clEnumValN(Level::LLVM, "llvm", "cpu: the LLVM dialect"),
+          clEnumValN(Level::PTX, "ptx",
+                     "sm_90a: gpu.binary with PTX, and host code that "
+                     "launches it"),
+          clEnumValN(Level::Cubin, "cubin",
+                     "sm_90a: gpu.binary assembled by CUDA's ptxas, and host "
+                     "code"))};
+  Option<std::string> scheme{
+      *this, "scheme",
+      llvm::cl::desc(
+          "Scaling scheme: 'two-level' (left operand: a power-of-two "
+          "micro scale per row under a just-in-time global scale; "
+          "right operand: one FP32 scale) or 'per-tensor'"),
+      llvm::cl::init("two-level")};
+  Option<std::string> lhsScheme{
+      *this, "lhs-scheme",
+      llvm::cl::desc("Scheme of the left operand instead: 'rows', 'mx', "
+                     "'tensor', or a #moss.scheme attribute in quotes")};
+  Option<std::string> rhsScheme{
+      *this, "rhs-scheme",
+      llvm::cl::desc("Scheme of the right operand instead, likewise")};
+  Option<std::string> lhsGroup{
+      *this, "lhs-group",
+      llvm::cl::desc(
+          "Micro group of the left operand [M, K] as 'outer,k', each "
+          "a positive integer or 'full'")};
+  Option<std::string> rhsGroup{
+      *this, "rhs-group",
+      llvm::cl::desc("Micro group of the right operand [N, K], likewise")};
+  Option<std::string> global{
+      *this, "global",
+      llvm::cl::desc(
+          "Global scale: 'jit' (from the tensor's largest magnitude) "
+          "or 'unit' (1)"),
+      llvm::cl::init("jit")};
+  Option<std::string> rounding{
+      *this, "rounding",
+      llvm::cl::desc("Rounding of micro exponents: 'ceil' (never saturates), "
+                     "'nearest' or 'floor'"),
+      llvm::cl::init("ceil")};
+  Option<std::string> accumulate{
+      *this, "accumulate",
+      llvm::cl::desc(
+          "'promoted': add partial sums into FP32 registers; 'fast': "
+          "keep the whole sum in the matrix unit, which holds 13 "
+          "fraction bits"),
+      llvm::cl::init("promoted")};
+  Option<int64_t> promoteInterval{
+      *this, "promote-interval",
+      llvm::cl::desc("Elements of K in a partial sum, a multiple of 32"),
+      llvm::cl::init(128)};
+  Option<bool> allowReassociation{
+      *this, "allow-reassociation",
+      llvm::cl::desc("Also hoist scales that are not powers of two, which "
+                     "changes rounding"),
+      llvm::cl::init(false)};
+  Option<MmaArithmetic> arithmetic{
+      *this, "arithmetic", llvm::cl::desc("cpu: how products are summed"),
+      llvm::cl::init(MmaArithmetic::Fp32),
+      llvm::cl::values(clEnumValN(MmaArithmetic::Fp32, "fp32", "In FP32"),
+                       clEnumValN(MmaArithmetic::Emulate, "emulate",
+                                  "To the bit as Hopper's matrix unit does"))};
+  ListOption<int64_t> tile{*this, "tile",
+                           llvm::cl::desc("Schedule: tile extents M,N,K")};
+  Option<int64_t> stages{
+      *this, "stages",
+      llvm::cl::desc("Schedule: slots of the shared-memory ring (0: as many as "
+                     "fit)"),
+      llvm::cl::init(0)};
+  Option<int64_t> consumers{
+      *this, "consumers",
+      llvm::cl::desc("Schedule: consumer warpgroups (0: chosen)"),
+      llvm::cl::init(0)};
+  Option<int64_t> raster{
+      *this, "raster",
+      llvm::cl::desc("Schedule: tiles along M visited before the next column "
+                     "(0: chosen)"),
+      llvm::cl::init(0)};
+  Option<int64_t> blocks{
+      *this, "blocks",
+      llvm::cl::desc("Schedule: most thread blocks of the grid (0: one a "
+                     "multiprocessor)"),
+      llvm::cl::init(0)};
+  Option<std::string> features{
+      *this, "features",
+      llvm::cl::desc("sm_90a: the PTX version to emit, as an LLVM feature"),
+      llvm::cl::init("+ptx80")};
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Stages
+//===----------------------------------------------------------------------===//
+
+static void addQuantizePasses(OpPassManager &pm,
+                              const FP8LowerOptions &options) {
+  MossQuantizeOptions quantize;
+  quantize.scheme = options.scheme;
+  quantize.lhsScheme = options.lhsScheme;
+  quantize.rhsScheme = options.rhsScheme;
+  quantize.lhsGroup = options.lhsGroup;
+  quantize.rhsGroup = options.rhsGroup;
+  quantize.global = options.global;
+  quantize.rounding = options.rounding;
+  quantize.accumulate = options.accumulate;
+  quantize.promoteInterval = options.promoteInterval;
+  pm.addPass(createMossQuantize(quantize));
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+static void addBufferizePasses(OpPassManager &pm) {
+  pm.addPass(bufferization::createEmptyTensorEliminationPass());
+  pm.addPass(bufferization::createEmptyTensorToAllocTensorPass());
+  bufferization::OneShotBufferizePassOptions bufferize;
+  bufferize.bufferizeFunctionBoundaries = true;
+  bufferize.functionBoundaryTypeConversion =
+      bufferization::LayoutMapOption::IdentityLayoutMap;
+  pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
+  pm.addPass(bufferization::createDropEquivalentBufferResultsPass());
+  bufferization::buildBufferDeallocationPipeline(pm);
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+static void addTilePasses(OpPassManager &pm, const FP8LowerOptions &options) {
+  MossChooseScheduleOptions schedule;
+  schedule.target = options.target;
+  schedule.tile.assign(options.tile.begin(), options.tile.end());
+  schedule.stages = options.stages;
+  schedule.consumers = options.consumers;
+  schedule.raster = options.raster;
+  schedule.blocks = options.blocks;
+  pm.addPass(createMossChooseSchedule(schedule));
+  pm.addPass(createMossTileToLoops());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+static void addHoistPasses(OpPassManager &pm, const FP8LowerOptions &options) {
+  MossHoistDequantOptions hoist;
+  hoist.allowReassociation = options.allowReassociation;
+  pm.addPass(createMossHoistDequant(hoist));
+  pm.addPass(createMossFuseAccumulator());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+static void addCPUPasses(OpPassManager &pm, const FP8LowerOptions &options) {
+  pm.addPass(createMossQuantizeToLoops());
+  CPUPipelineOptions cpu;
+  cpu.arithmetic = options.arithmetic.getValue();
+  buildCPUPipeline(pm, cpu);
+}
+
+static void addGPUPasses(OpPassManager &pm, const FP8LowerOptions &options,
+                         Level to) {
+  pm.addPass(createMossQuantizeToGPU());
+  addKernelPasses(pm);
+  if (to == Level::Kernel)
+    return;
+  addKernelToThreadsPasses(pm);
+  HostPipelineOptions host;
+  host.chip = options.target;
+  host.features = options.features;
+  host.format = to == Level::Cubin ? "bin" : "isa";
+  addGPUToNVVMPasses(pm, host);
+  pm.addPass(createMossVerifyLowered());
+  if (to != Level::NVVM)
+    addSerializePasses(pm, host);
+}
+
+//===----------------------------------------------------------------------===//
+// Pipeline
+//===----------------------------------------------------------------------===//
+
+/// The level to stop at, or failure if the target does not have it.
+static FailureOr<Level> resolveLevel(const FP8LowerOptions &options,
+                                     TargetKind target) {
+  Level to = options.to;
+  bool isCPU = target == TargetKind::CPU;
+  if (to == Level::Default)
+    return isCPU ? Level::LLVM : Level::PTX;
+  bool isGPUOnly = to == Level::Kernel || to == Level::NVVM ||
+                   to == Level::PTX || to == Level::Cubin;
+  if (isCPU ? isGPUOnly : to == Level::LLVM)
+    return failure();
+  return to;
+}
+
+static LogicalResult
+buildPipeline(OpPassManager &pm, StringRef text,
+              function_ref<LogicalResult(const Twine &)> errorHandler) {
+  FP8LowerOptions options;
+  if (failed(options.parseFromString(text)))
+    return failure();
+  FailureOr<TargetInfo> target = lookupTarget(options.target);
+  if (failed(target))
+    return errorHandler("moss-fp8-lower: unknown target '" +
+                        StringRef(options.target) + "', expected " +
+                        getTargetNames());
+  FailureOr<Level> to = resolveLevel(options, target->kind);
+  if (failed(to))
+    return errorHandler(
+        Twine("moss-fp8-lower: this target has no such level: ") +
+        (target->kind == TargetKind::CPU
+             ? "cpu stops at quantized, loops, hoisted or llvm"
+             : "sm_90a stops at quantized, loops, hoisted, kernel, nvvm, ptx "
+               "or cubin"));
+
+  addQuantizePasses(pm, options);
+  if (*to == Level::Quantized)
+    return success();
+  addBufferizePasses(pm);
+  addTilePasses(pm, options);
+  if (*to == Level::Loops)
+    return success();
+  addHoistPasses(pm, options);
+  if (*to == Level::Hoisted)
+    return success();
+  if (target->kind == TargetKind::CPU)
+    addCPUPasses(pm, options);
+  else
+    addGPUPasses(pm, options, *to);
+  return success();
+}
+
+void moss::registerFP8LowerPipeline() {
+  // Not PassPipelineRegistration: its builder cannot report a wrong option.
+  registerPassPipeline(
+      "moss-fp8-lower",
+      "Lower BF16 matmuls in linalg to FP8 kernels with two-level scaling",
+      buildPipeline,
+      [](function_ref<void(const detail::PassOptions &)> handler) {
+        handler(FP8LowerOptions());
+      });
+}

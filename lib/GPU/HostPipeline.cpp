@@ -24,10 +24,13 @@ void moss::addLinalgToGPUPasses(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createConvertParallelLoopToGpuPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  // Last before outlining: canonicalization moves constants out of launches.
+  pm.addPass(createGpuLaunchSinkIndexComputationsPass());
   pm.addPass(createGpuKernelOutliningPass());
 }
 
 void moss::addKernelToNVVMPasses(OpPassManager &pm) {
+  pm.addPass(createMossConvertFp8ToNVVM());
   pm.addPass(createMossExpandDeviceMath());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
@@ -86,7 +89,6 @@ void moss::buildGPUToLLVMPipeline(OpPassManager &pm,
 
 void moss::addKernelPasses(OpPassManager &pm) {
   pm.addPass(createMossMapToGrid());
-  pm.addPass(createGpuLaunchSinkIndexComputationsPass());
   addLinalgToGPUPasses(pm);
   pm.nest<gpu::GPUModuleOp>().addNestedPass<gpu::GPUFuncOp>(
       createMossCreateChannels());

@@ -223,7 +223,7 @@ static void addCPUPasses(OpPassManager &pm, const FP8LowerOptions &options) {
 
 static void addGPUPasses(OpPassManager &pm, const FP8LowerOptions &options,
                          Level to) {
-  pm.addPass(createMossQuantizeToGPU());
+  pm.addPass(createMossQuantizeToGpu());
   addKernelPasses(pm);
   if (to == Level::Kernel)
     return;
@@ -299,7 +299,7 @@ void moss::registerFP8LowerPipeline() {
       "moss-fp8-lower",
       "Lower BF16 matmuls in linalg to FP8 kernels with two-level scaling",
       buildPipeline,
-      [](function_ref<void(const detail::PassOptions &)> handler) {
+      [](function_ref<void(const mlir::detail::PassOptions &)> handler) {
         handler(FP8LowerOptions());
       });
 }

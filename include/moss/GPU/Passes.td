@@ -41,38 +41,6 @@ def MossChannelsToNVVM : Pass<"moss-channels-to-nvvm", "::mlir::gpu::GPUFuncOp">
 }
 
 //===----------------------------------------------------------------------===//
-// moss-convert-tensor-maps-to-llvm
-//===----------------------------------------------------------------------===//
-
-def MossConvertTensorMapsToLLVM : Pass<"moss-convert-tensor-maps-to-llvm",
-                                       "::mlir::ModuleOp"> {
-  let summary = "Encode tensor maps on the host by calls of the runtime";
-  let description = [{
-    Lowers `moss.encode_tensor_map` to a call of `mossTensorMapEncode2D`, and
-    gives launches the encoded 128 bytes as a value, of which the translation of
-    `gpu.launch_func` passes the address:
-
-    ```mlir
-    %map = moss.encode_tensor_map %A : memref<?x?xf8E4M3FN>
-        -> !moss.tensor_map<64x128xf8E4M3FN, swizzle = 128>
-    %arg = builtin.unrealized_conversion_cast %map : ... to !llvm.ptr
-    gpu.launch_func @m::@kernel ... args(%arg : !llvm.ptr)
-    ```
-    becomes
-    ```mlir
-    %slot = llvm.alloca %c1 x !llvm.array<16 x i64> {alignment = 64}
-    llvm.call @mossTensorMapEncode2D(%slot, %base, %rows, %cols, ...)
-    %arg = llvm.load %slot : !llvm.ptr -> !llvm.array<16 x i64>
-    gpu.launch_func @m::@kernel ... args(%arg : !llvm.array<16 x i64>)
-    ```
-
-    Runs after the kernels have become `llvm.func` (whose parameter is a
-    pointer; a `gpu.func` would no longer match the launch) and before
-    `gpu-to-llvm`.
-  }];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
-    "::mlir::memref::MemRefDialect"];
 // moss-convert-fp8-to-nvvm
 //===----------------------------------------------------------------------===//
 
@@ -105,6 +73,41 @@ def MossConvertFp8ToNVVM : Pass<"moss-convert-fp8-to-nvvm", "::mlir::gpu::GPUMod
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::NVVM::NVVMDialect",
     "::mlir::vector::VectorDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// moss-convert-tensor-maps-to-llvm
+//===----------------------------------------------------------------------===//
+
+def MossConvertTensorMapsToLLVM : Pass<"moss-convert-tensor-maps-to-llvm",
+                                       "::mlir::ModuleOp"> {
+  let summary = "Encode tensor maps on the host by calls of the runtime";
+  let description = [{
+    Lowers `moss.encode_tensor_map` to a call of `mossTensorMapEncode2D`, and
+    gives launches the encoded 128 bytes as a value, of which the translation of
+    `gpu.launch_func` passes the address:
+
+    ```mlir
+    %map = moss.encode_tensor_map %A : memref<?x?xf8E4M3FN>
+        -> !moss.tensor_map<64x128xf8E4M3FN, swizzle = 128>
+    %arg = builtin.unrealized_conversion_cast %map : ... to !llvm.ptr
+    gpu.launch_func @m::@kernel ... args(%arg : !llvm.ptr)
+    ```
+    becomes
+    ```mlir
+    %slot = llvm.alloca %c1 x !llvm.array<16 x i64> {alignment = 64}
+    llvm.call @mossTensorMapEncode2D(%slot, %base, %rows, %cols, ...)
+    %arg = llvm.load %slot : !llvm.ptr -> !llvm.array<16 x i64>
+    gpu.launch_func @m::@kernel ... args(%arg : !llvm.array<16 x i64>)
+    ```
+
+    Runs after the kernels have become `llvm.func` (whose parameter is a
+    pointer; a `gpu.func` would no longer match the launch) and before
+    `gpu-to-llvm`.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::memref::MemRefDialect"];
 }
 
 //===----------------------------------------------------------------------===//
@@ -468,9 +471,5 @@ def MossSpecializeWarps : Pass<"moss-specialize-warps", "::mlir::gpu::GPUFuncOp"
   }];
   let dependentDialects = ["::mlir::ub::UBDialect"];
 }
-
-//===----------------------------------------------------------------------===//
-// Host side
-//===----------------------------------------------------------------------===//
 
 #endif // MOSS_GPU_PASSES_TD

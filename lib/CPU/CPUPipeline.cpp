@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/Transforms/Passes.h"
+#include "mlir/Dialect/Vector/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "moss/CPU/Pipeline.h"
@@ -37,7 +38,10 @@ static void addTilePasses(OpPassManager &pm, MmaArithmetic arithmetic) {
 }
 
 static void addLLVMPasses(OpPassManager &pm) {
+  pm.addNestedPass<func::FuncOp>(vector::createLowerVectorMultiReductionPass(
+      vector::VectorMultiReductionLowering::InnerReduction));
   pm.addPass(createConvertVectorToSCFPass());
+  pm.addPass(createMossHoistAllocas());
   // bf16 is expanded, since LLVM calls a library function for it on a CPU
   // without such an instruction.
   arith::ArithEmulateUnsupportedFloatsOptions emulateOptions;

@@ -35,8 +35,18 @@ def has_gpu():
         return False
 
 
+def find_ptxas():
+    """The path of CUDA's assembler, or None."""
+    roots = [os.environ.get("CUDA_PATH"), os.environ.get("CUDA_HOME"), "/usr/local/cuda"]
+    folders = [os.path.join(root, "bin") for root in roots if root]
+    return shutil.which("ptxas", path=os.pathsep.join(
+        [config.environment["PATH"], *folders]))
+
+
 config.available_features.add("gpu" if has_gpu() else "no-gpu")
-for tool, feature in [("ptxas", "ptxas"), ("ld.lld", "lld"), ("clang-22", "clang"),
-                      ("clang-format-22", "clang-format")]:
+if ptxas := find_ptxas():
+    config.available_features.add("ptxas")
+    config.substitutions.append(("%ptxas", ptxas))
+for tool, feature in [("ld.lld", "lld"), ("clang-22", "clang"), ("clang-format-22", "clang-format")]:
     if shutil.which(tool, path=config.environment["PATH"]):
         config.available_features.add(feature)

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -46,8 +47,7 @@ static void lowerLoadScales(LoadScalesOp op, FunctionOpInterface function) {
   auto type = cast<VectorType>(op.getResult().getType());
   Type element = type.getElementType();
   bool isRows = type.getDimSize(1) == 1;
-  Value scratch =
-      allocateScratch(b, function, op.getLoc(), type.getShape(), element);
+  Value scratch = allocateScratch(b, function, type.getShape(), element);
   Value zero = arith::ConstantIndexOp::create(b, 0);
   Value one = arith::ConstantIndexOp::create(b, 1);
   Value unit = arith::ConstantOp::create(b, b.getFloatAttr(element, 1.0));

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -63,8 +64,7 @@ public:
     auto key = std::pair(purpose, MemRefType::get(shape, elementType));
     Value &slot = slots[key];
     if (!slot)
-      slot =
-          allocateScratch(b, function, function.getLoc(), shape, elementType);
+      slot = allocateScratch(b, function, shape, elementType);
     return slot;
   }
 

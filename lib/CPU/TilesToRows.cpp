@@ -14,9 +14,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "moss/CPU/Passes.h"
 #include "moss/CPU/Scratch.h"
@@ -99,7 +102,7 @@ static bool isLazy(Value tile) {
 
 Value TileLowering::allocate(ImplicitLocOpBuilder &b, Type type) {
   auto vector = cast<VectorType>(type);
-  return allocateScratch(b, function, function.getLoc(), vector.getShape(),
+  return allocateScratch(b, function, vector.getShape(),
                          vector.getElementType());
 }
 
@@ -321,8 +324,17 @@ void TileLowering::lowerYield(scf::YieldOp yield, scf::ForOp loop) {
   }
 }
 
+/// Where tiles are read for an op. A return reads them before scratch memory is
+/// freed, which is done last.
+static Operation *getReadPoint(Operation *op) {
+  if (op->hasTrait<OpTrait::ReturnLike>())
+    while (isa_and_nonnull<memref::DeallocOp>(op->getPrevNode()))
+      op = op->getPrevNode();
+  return op;
+}
+
 void TileLowering::lowerOther(Operation *op) {
-  ImplicitLocOpBuilder b(op->getLoc(), op);
+  ImplicitLocOpBuilder b(op->getLoc(), getReadPoint(op));
   for (OpOperand &operand : op->getOpOperands())
     if (isTile(operand.get()))
       operand.set(materialize(b, operand.get()));

@@ -76,6 +76,8 @@ private:
   }
 
   void initialize();
+  void copyBox(PutOp put, unsigned index, int64_t row, Value target,
+               Value full);
   LogicalResult lowerPut(PutOp put);
   void lowerGet(GetOp get);
   LogicalResult lowerDescriptor(TileDescriptorOp op);
@@ -116,6 +118,24 @@ void KernelLowering::initialize() {
   NVVM::BarrierOp::create(b);
 }
 
+/// Start the copy of the box at row `row` of tile `index`, which `full` counts.
+void KernelLowering::copyBox(PutOp put, unsigned index, int64_t row,
+                             Value target, Value full) {
+  auto toI32 = [&](Value value) -> Value {
+    return arith::IndexCastOp::create(b, b.getI32Type(), value);
+  };
+  Value firstRow = toI32(put.getRows()[index]);
+  if (row != 0)
+    firstRow = arith::AddIOp::create(b, firstRow, i32(row));
+  target = LLVM::AddrSpaceCastOp::create(
+      b, LLVM::LLVMPointerType::get(b.getContext(), 7), target);
+  NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+      b, target, toPointer(put.getSources()[index]),
+      ValueRange{toI32(put.getCols()[index]), firstRow}, full, ValueRange{},
+      Value(), Value(), NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
+      NVVM::CTAGroupKindAttr(), Value());
+}
+
 LogicalResult KernelLowering::lowerPut(PutOp put) {
   b.setInsertionPoint(put);
   Value slot = getSlot(put.getPosition());
@@ -130,23 +150,20 @@ LogicalResult KernelLowering::lowerPut(PutOp put) {
   Value base =
       offsetPointer(b, getSharedMemoryBase(b),
                     arith::MulIOp::create(b, slot, i32(layout.stageBytes)));
-  auto clusterPointer = LLVM::LLVMPointerType::get(b.getContext(), 7);
   int64_t offset = 0;
   for (auto [index, tile] : llvm::enumerate(type.getTiles())) {
     Value source = put.getSources()[index];
     if (!isa<TensorMapType>(source.getType()))
       return put.emitOpError("copies from a memref; run "
                              "moss-create-tensor-maps to describe it");
-    Value target = LLVM::AddrSpaceCastOp::create(
-        b, clusterPointer, offsetPointer(b, base, offset));
-    auto toI32 = [&](Value value) -> Value {
-      return arith::IndexCastOp::create(b, b.getI32Type(), value);
-    };
-    NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-        b, target, toPointer(source),
-        ValueRange{toI32(put.getCols()[index]), toI32(put.getRows()[index])},
-        full, ValueRange{}, Value(), Value(), NVVM::TMALoadMode::TILE,
-        /*isCTAOnly=*/false, NVVM::CTAGroupKindAttr(), Value());
+    int64_t boxRows = cast<TensorMapType>(source.getType()).getBoxRows();
+    if (tile.getDimSize(0) % boxRows != 0)
+      return put.emitOpError("copies the tile ")
+             << tile << " in boxes of " << boxRows
+             << " rows, which do not fill it";
+    for (int64_t row = 0; row < tile.getDimSize(0); row += boxRows)
+      copyBox(put, index, row,
+              offsetPointer(b, base, offset + row * tile.getDimSize(1)), full);
     offset += tile.getNumElements();
   }
   put.erase();
@@ -174,6 +191,10 @@ LogicalResult KernelLowering::lowerDescriptor(TileDescriptorOp op) {
   for (unsigned index = 0; index < number; ++index)
     offset += type.getTiles()[index].getNumElements();
   int64_t rowBytes = type.getTiles()[number].getDimSize(1);
+  if (rowBytes != 32 && rowBytes != 64 && rowBytes != 128)
+    return op.emitOpError("describes a tile with rows of ")
+           << rowBytes
+           << " bytes, but shared-memory swizzles know rows of 32, 64 and 128";
 
   Value base =
       LLVM::PtrToIntOp::create(b, b.getI32Type(), getSharedMemoryBase(b));

@@ -16,6 +16,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "moss/GPU/Passes.h"
 
@@ -27,16 +28,62 @@ namespace mlir::moss {
 using namespace mlir;
 using namespace mlir::moss;
 
-/// The loads that feed `mma`, if both are in its block and for it alone.
+/// Whether the copy engine can do what `load` does: copy a box of a matrix,
+/// with zeros past its bounds.
+static bool isCopyOfBox(vector::TransferReadOp load) {
+  auto source = dyn_cast<MemRefType>(load.getBase().getType());
+  return source && source.getRank() == 2 && !load.getMask() &&
+         load.getPermutationMap().isIdentity() &&
+         (!load.hasOutOfBoundsDim() ||
+          matchPattern(load.getPadding(), m_PosZeroFloat()));
+}
+
+/// The loads that feed `mma`, each in its block and for it alone; emits an
+/// error if there are none.
 static FailureOr<SmallVector<vector::TransferReadOp>> findLoads(MmaOp mma) {
   SmallVector<vector::TransferReadOp> loads;
   for (Value operand : {mma.getLhs(), mma.getRhs()}) {
     auto load = operand.getDefiningOp<vector::TransferReadOp>();
-    if (!load || load->getBlock() != mma->getBlock() || !load->hasOneUse())
-      return failure();
+    if (!load || load->getBlock() != mma->getBlock() || !load->hasOneUse() ||
+        !isa<scf::ForOp>(mma->getParentOp()))
+      return mma.emitOpError(
+          "needs both operands to be read from memory by vector.transfer_read "
+          "in the loop that multiplies them");
+    if (!isCopyOfBox(load))
+      return load.emitOpError(
+          "cannot become a copy into shared memory: it must read a "
+          "two-dimensional memref, neither permuted nor masked, and pad with "
+          "zeros");
     loads.push_back(load);
   }
   return loads;
+}
+
+/// The schedule on the persistent loop around `mma`, whose ring `mma` fits;
+/// emits an error if there is none.
+static FailureOr<ScheduleAttr> findSchedule(MmaOp mma) {
+  ScheduleAttr schedule;
+  Operation *parent = mma->getParentOp();
+  for (; isa<scf::ForOp>(parent); parent = parent->getParentOp())
+    if (auto attr = parent->getAttrOfType<ScheduleAttr>("moss.schedule"))
+      schedule = attr;
+  // Positions in the ring count iterations, so each of them must be one.
+  if (!isa<gpu::GPUFuncOp>(parent))
+    return mma.emitOpError("is inside '")
+           << parent->getName()
+           << "', but only scf.for may enclose the product of a kernel";
+  if (!schedule)
+    return mma.emitOpError("is in no loop with a schedule; run "
+                           "moss-map-to-grid");
+  auto lhs = cast<VectorType>(mma.getLhs().getType());
+  auto rhs = cast<VectorType>(mma.getRhs().getType());
+  if (lhs.getDimSize(0) != schedule.getTileM() ||
+      rhs.getDimSize(0) != schedule.getTileN() ||
+      lhs.getDimSize(1) != schedule.getTileK())
+    return mma.emitOpError("multiplies tiles of ")
+           << lhs << " and " << rhs << ", but its schedule was checked for "
+           << schedule;
+  return schedule;
 }
 
 /// Count the iterations of `innermost` across all loops around it, in an i32
@@ -115,26 +162,12 @@ struct CreateChannelsPass
     }
     MmaOp mma = mmas.front();
     FailureOr<SmallVector<vector::TransferReadOp>> loads = findLoads(mma);
-    if (failed(loads) || !isa<scf::ForOp>(mma->getParentOp())) {
-      mma.emitOpError("needs both operands to be read from memory by "
-                      "vector.transfer_read in the loop that multiplies them");
+    if (failed(loads))
       return signalPassFailure();
-    }
-    ScheduleAttr schedule = findSchedule(mma);
-    if (!schedule) {
-      mma.emitOpError("is in no loop with a schedule; run moss-map-to-grid");
+    FailureOr<ScheduleAttr> schedule = findSchedule(mma);
+    if (failed(schedule))
       return signalPassFailure();
-    }
-    createChannel(mma, *loads, schedule.getStages(), func);
-  }
-
-private:
-  /// The schedule on the persistent loop around `op`.
-  static ScheduleAttr findSchedule(Operation *op) {
-    for (; op; op = op->getParentOp())
-      if (auto schedule = op->getAttrOfType<ScheduleAttr>("moss.schedule"))
-        return schedule;
-    return {};
+    createChannel(mma, *loads, schedule->getStages(), func);
   }
 };
 } // namespace

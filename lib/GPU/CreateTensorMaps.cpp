@@ -37,9 +37,11 @@ public:
   LogicalResult run();
 
 private:
-  FailureOr<Value> getMap(Operation *user, Value memref, TensorMapType type);
+  bool isArgument(Value memref);
+  Value getMap(Value memref, TensorMapType type);
   LogicalResult convertPut(PutOp put);
-  LogicalResult convertWrite(vector::TransferWriteOp write);
+  void convertWrite(vector::TransferWriteOp write);
+  std::string whyNotByEngine(vector::TransferWriteOp write);
 
   gpu::GPUFuncOp kernel;
   ArrayRef<gpu::LaunchFuncOp> launches;
@@ -48,32 +50,46 @@ private:
 };
 } // namespace
 
-/// Why the copy engine cannot write `type`, or an empty string. It needs a
-/// contiguous innermost dimension and a row stride of whole 16-byte units.
-static std::string whyUnreachable(MemRefType type) {
+/// Why the copy engine certainly cannot reach `type`, or an empty string. It
+/// needs a contiguous innermost dimension and a row stride of whole 16-byte
+/// units.
+static std::string whyImpossible(MemRefType type) {
   SmallVector<int64_t> strides;
   int64_t offset;
-  if (failed(type.getStridesAndOffset(strides, offset)) || strides[1] != 1)
+  if (type.getRank() != 2 || failed(type.getStridesAndOffset(strides, offset)))
+    return "it is not a strided matrix";
+  if (strides[1] != 1)
     return "its innermost stride is not 1";
+  if (type.getMemorySpace())
+    return "it is not in global memory";
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  if (!ShapedType::isDynamic(strides[0]) && strides[0] * bytes % 16 != 0)
+    return "its row stride of " + std::to_string(strides[0] * bytes) +
+           " bytes is not a multiple of 16";
+  return "";
+}
+
+/// Why the copy engine is not known to reach `type`, or an empty string.
+static std::string whyUnreachable(MemRefType type) {
+  if (std::string why = whyImpossible(type); !why.empty())
+    return why;
+  auto [strides, offset] = type.getStridesAndOffset();
   int64_t bytes = type.getElementTypeBitWidth() / 8;
   if (ShapedType::isDynamic(strides[0]))
     return "its row stride is not known to be a multiple of 16 bytes";
-  if (strides[0] * bytes % 16 != 0)
-    return "its row stride of " + std::to_string(strides[0] * bytes) +
-           " bytes is not a multiple of 16";
   if (offset != 0 && (ShapedType::isDynamic(offset) || offset * bytes % 16))
     return "its offset is not known to be a multiple of 16 bytes";
   return "";
 }
 
+/// Whether the host knows `memref`: it is an argument of the kernel.
+bool TensorMapCreator::isArgument(Value memref) {
+  return llvm::is_contained(kernel.getArguments(), memref);
+}
+
 /// The map of a kernel argument, made on first use.
-FailureOr<Value> TensorMapCreator::getMap(Operation *user, Value memref,
-                                          TensorMapType type) {
-  auto argument = dyn_cast<BlockArgument>(memref);
-  if (!argument || argument.getOwner() != &kernel.getBody().front())
-    return user->emitOpError("copies from a memref that is not an argument of "
-                             "its kernel, so the host cannot describe it");
-  unsigned number = argument.getArgNumber();
+Value TensorMapCreator::getMap(Value memref, TensorMapType type) {
+  unsigned number = cast<BlockArgument>(memref).getArgNumber();
   Value &map = maps[{number, type}];
   if (map)
     return map;
@@ -83,20 +99,41 @@ FailureOr<Value> TensorMapCreator::getMap(Operation *user, Value memref,
                                               launch.getKernelOperand(number));
     launch.getKernelOperandsMutable().append(encoded);
   }
+  // Arguments of the function come before its shared-memory attributions. A
+  // kernel has no results, so that its type cannot be refused.
   unsigned position = kernel.getNumArguments();
-  FunctionType old = kernel.getFunctionType();
-  SmallVector<Type> inputs(old.getInputs());
-  inputs.push_back(type);
-  kernel.setFunctionType(
-      FunctionType::get(kernel.getContext(), inputs, old.getResults()));
-  // Arguments of the function come before its shared-memory attributions.
-  map = kernel.getBody().front().insertArgument(position, type, user->getLoc());
+  (void)kernel.insertArgument(position, type, DictionaryAttr(),
+                              memref.getLoc());
+  map = kernel.getArgument(position);
   return map;
 }
 
-/// Shared-memory swizzle for rows of `bytes` bytes: all of a row.
-static int64_t getSwizzle(int64_t bytes) {
-  return std::min<int64_t>(bytes, 128);
+/// The map that fills a slot with `tile`, in as few boxes of equal height as
+/// the engine's limit of 256 rows allows, swizzled over whole rows.
+static TensorMapType getTileMap(VectorType tile) {
+  int64_t rows = tile.getDimSize(0), rowBytes = tile.getDimSize(1);
+  return TensorMapType::get(tile.getContext(),
+                            rows / llvm::divideCeil(rows, 256), rowBytes,
+                            tile.getElementType(), rowBytes);
+}
+
+/// Whether the engine can fill a slot with `tile` from `source`; emits an error
+/// if not.
+static LogicalResult checkCopy(PutOp put, VectorType tile, MemRefType source) {
+  int64_t rows = tile.getDimSize(0), rowBytes = tile.getDimSize(1);
+  if (rowBytes != 32 && rowBytes != 64 && rowBytes != 128)
+    return put.emitOpError("copies tiles with rows of ")
+           << rowBytes
+           << " bytes, but shared-memory swizzles know rows of 32, 64 and 128";
+  // The swizzle repeats after 8 rows.
+  if (rows % (8 * llvm::divideCeil(rows, 256)) != 0)
+    return put.emitOpError("copies tiles of ")
+           << rows << " rows, which do not divide into boxes of at most 256 "
+           << "rows, a multiple of 8";
+  if (std::string why = whyImpossible(source); !why.empty())
+    return put.emitOpError("copies from ")
+           << source << ", which the copy engine cannot reach: " << why;
+  return success();
 }
 
 LogicalResult TensorMapCreator::convertPut(PutOp put) {
@@ -105,43 +142,59 @@ LogicalResult TensorMapCreator::convertPut(PutOp put) {
     Value source = put.getSources()[index];
     if (isa<TensorMapType>(source.getType()))
       continue;
-    auto type = TensorMapType::get(put.getContext(),
-                                   std::min<int64_t>(tile.getDimSize(0), 256),
-                                   tile.getDimSize(1), tile.getElementType(),
-                                   getSwizzle(tile.getDimSize(1)));
-    FailureOr<Value> map = getMap(put, source, type);
-    if (failed(map))
+    if (failed(checkCopy(put, tile, cast<MemRefType>(source.getType()))))
       return failure();
-    put.getSourcesMutable()[index].assign(*map);
+    if (!isArgument(source))
+      return put.emitOpError("copies from a memref that is not an argument of "
+                             "its kernel, so the host cannot describe it");
+    put.getSourcesMutable()[index].assign(getMap(source, getTileMap(tile)));
   }
   return success();
 }
 
-LogicalResult TensorMapCreator::convertWrite(vector::TransferWriteOp write) {
-  auto memrefType = dyn_cast<MemRefType>(write.getBase().getType());
+/// The map of boxes in which a consumer stores a tile of `elementType`.
+static TensorMapType getStoreMap(Type elementType) {
+  int64_t cols = kStoreBoxRowBytes * 8 / elementType.getIntOrFloatBitWidth();
+  return TensorMapType::get(elementType.getContext(), kStoreBoxRows, cols,
+                            elementType, kStoreBoxRowBytes);
+}
+
+/// Why the threads must do `write` themselves, or an empty string.
+std::string TensorMapCreator::whyNotByEngine(vector::TransferWriteOp write) {
+  auto type = dyn_cast<MemRefType>(write.getBase().getType());
   auto tile = cast<VectorType>(write.getValueToStore().getType());
-  if (!memrefType || tile.getRank() != 2 ||
-      !(tile.getElementType().isF32() || tile.getElementType().isBF16()))
-    return success();
-  if (std::string why = whyUnreachable(memrefType); !why.empty()) {
+  if (!type || tile.getRank() != 2 || write.getMask() ||
+      !write.getPermutationMap().isIdentity())
+    return "it is not a plain write of a tile to a matrix";
+  if (!tile.getElementType().isF32() && !tile.getElementType().isBF16())
+    return "its elements are neither f32 nor bf16";
+  TensorMapType map = getStoreMap(tile.getElementType());
+  if (tile.getDimSize(0) % map.getBoxRows() != 0 ||
+      tile.getDimSize(1) % map.getBoxCols() != 0)
+    return "its tile is not a whole number of boxes of " +
+           std::to_string(map.getBoxRows()) + " x " +
+           std::to_string(map.getBoxCols());
+  if (!isArgument(write.getBase()))
+    return "its destination is not an argument of the kernel";
+  return whyUnreachable(type);
+}
+
+void TensorMapCreator::convertWrite(vector::TransferWriteOp write) {
+  if (std::string why = whyNotByEngine(write); !why.empty()) {
     remark::missed(write.getLoc(), remark::RemarkOpts::name("direct-store")
                                        .category("moss-create-tensor-maps"))
         << "the result is stored by the threads, which is slower than by the "
            "copy engine: " +
                why;
-    return success();
+    return;
   }
-  int64_t cols = kStoreBoxRowBytes * 8 / tile.getElementTypeBitWidth();
-  auto type = TensorMapType::get(write.getContext(), kStoreBoxRows, cols,
-                                 tile.getElementType(), kStoreBoxRowBytes);
-  FailureOr<Value> map = getMap(write, write.getBase(), type);
-  if (failed(map))
-    return failure();
+  Value tile = write.getValueToStore();
+  Type elementType = cast<VectorType>(tile.getType()).getElementType();
   OpBuilder b(write);
-  StoreTileOp::create(b, write.getLoc(), write.getValueToStore(), *map,
+  StoreTileOp::create(b, write.getLoc(), tile,
+                      getMap(write.getBase(), getStoreMap(elementType)),
                       write.getIndices()[0], write.getIndices()[1]);
   write.erase();
-  return success();
 }
 
 LogicalResult TensorMapCreator::run() {
@@ -151,9 +204,9 @@ LogicalResult TensorMapCreator::run() {
       users.push_back(op);
   });
   for (Operation *user : users) {
-    auto put = dyn_cast<PutOp>(user);
-    if (failed(put ? convertPut(put)
-                   : convertWrite(cast<vector::TransferWriteOp>(user))))
+    if (auto write = dyn_cast<vector::TransferWriteOp>(user))
+      convertWrite(write);
+    else if (failed(convertPut(cast<PutOp>(user))))
       return failure();
   }
   return success();

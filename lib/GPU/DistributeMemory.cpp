@@ -30,6 +30,13 @@ static Value indexConstant(ImplicitLocOpBuilder &b, int64_t value) {
   return arith::ConstantIndexOp::create(b, value);
 }
 
+/// Whether `op` transfers a tile from or to a two-dimensional memref as it is.
+static bool isPlainTransfer(VectorTransferOpInterface op) {
+  auto type = dyn_cast<MemRefType>(op.getBase().getType());
+  return type && type.getRank() == 2 && op.getPermutationMap().isIdentity() &&
+         !op.getMask();
+}
+
 /// A position along one dimension: clamped into the array, and whether it was
 /// inside.
 struct ClampedIndex {
@@ -138,8 +145,8 @@ struct DistributeRead : OpConversionPattern<vector::TransferReadOp> {
   LogicalResult
   matchAndRewrite(vector::TransferReadOp op, OneToNOpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    if (!op.getPermutationMap().isIdentity() || op.getMask())
-      return rewriter.notifyMatchFailure(op, "permuted or masked");
+    if (!isPlainTransfer(op))
+      return rewriter.notifyMatchFailure(op, "permuted, masked or not 2-D");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     FragmentLayout layout = distribution.getLayout(op.getType());
     SmallVector<Value> fragments;
@@ -176,9 +183,8 @@ struct DistributeWrite : OpConversionPattern<vector::TransferWriteOp> {
   LogicalResult
   matchAndRewrite(vector::TransferWriteOp op, OneToNOpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    if (!op.getPermutationMap().isIdentity() || op.getMask() ||
-        !isa<MemRefType>(op.getBase().getType()))
-      return rewriter.notifyMatchFailure(op, "permuted, masked or on tensors");
+    if (!isPlainTransfer(op))
+      return rewriter.notifyMatchFailure(op, "permuted, masked or not 2-D");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     FragmentLayout layout =
         distribution.getLayout(op.getValueToStore().getType());

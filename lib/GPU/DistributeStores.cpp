@@ -169,6 +169,10 @@ void StoreEmitter::emit(ValueRange fragments) {
   int64_t perBox = boxCols / 2;
   auto space =
       NVVM::SharedSpaceAttr::get(b.getContext(), NVVM::SharedSpace::shared_cta);
+  // Every tile ends on the last buffer, so that the next one knows where those
+  // in use are.
+  int64_t boxes = fragments.size() * layout.getFragmentSize() / perBox;
+  int64_t shift = (kStoreBuffers - boxes % kStoreBuffers) % kStoreBuffers;
   int64_t count = 0;
   for (auto [wave, fragment] : llvm::enumerate(fragments)) {
     Value row = arith::AddIOp::create(b, firstRow,
@@ -177,12 +181,16 @@ void StoreEmitter::emit(ValueRange fragments) {
         vector::ToElementsOp::create(b, fragment).getElements());
     for (int64_t first = 0; first < layout.getFragmentSize();
          first += perBox, ++count) {
-      Value box = offsetPointer(
-          b, base, (count % kStoreBuffers) * kStoreBoxRows * kStoreBoxRowBytes);
-      // The store that used this box must have read it.
+      Value box = offsetPointer(b, base,
+                                (count + shift) % kStoreBuffers *
+                                    kStoreBoxRows * kStoreBoxRowBytes);
+      // The store that used this box must have read it; later ones need not.
+      // The first round skips `shift` boxes, which those before it did not.
+      int64_t later = kStoreBuffers - 1;
+      if (count + shift < kStoreBuffers)
+        later -= shift;
       emitForLeader([&] {
-        NVVM::CpAsyncBulkWaitGroupOp::create(b, kStoreBuffers - 1,
-                                             b.getUnitAttr());
+        NVVM::CpAsyncBulkWaitGroupOp::create(b, later, b.getUnitAttr());
       });
       emitBarrier();
       ArrayRef<Value> part = ArrayRef(elements).slice(first, perBox);

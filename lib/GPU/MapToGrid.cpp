@@ -111,6 +111,33 @@ void GridMapper::run() {
   rewriter.eraseOp(forall);
 }
 
+/// Whether the loop is one over the tiles of a result, as its schedule says;
+/// emits an error if not.
+static LogicalResult checkMappable(scf::ForallOp forall) {
+  auto schedule = forall->getAttrOfType<ScheduleAttr>("moss.schedule");
+  if (!schedule)
+    return forall.emitOpError("attribute 'moss.schedule' must be a "
+                              "#moss.schedule, but is ")
+           << forall->getAttr("moss.schedule");
+  if (forall.getRank() != 2 || forall.getNumResults() != 0 ||
+      ShapedType::isDynamicShape(forall.getStaticStep()))
+    return forall.emitOpError("is not a two-dimensional loop over tiles of "
+                              "static size on memrefs");
+  if (llvm::any_of(forall.getStaticLowerBound(),
+                   [](int64_t bound) { return bound != 0; }))
+    return forall.emitOpError("must begin at 0 in both dimensions");
+  ArrayRef<int64_t> step = forall.getStaticStep();
+  if (step[0] != schedule.getTileM() || step[1] != schedule.getTileN())
+    return forall.emitOpError("steps by ")
+           << step[0] << " and " << step[1] << ", but its schedule's tile is "
+           << schedule.getTileM() << " x " << schedule.getTileN();
+  if (forall->getParentOfType<scf::ForallOp>() ||
+      forall->getParentOfType<gpu::LaunchOp>())
+    return forall.emitOpError("is inside another parallel loop or launch, but "
+                              "a kernel cannot launch a grid");
+  return success();
+}
+
 namespace {
 struct MapToGridPass : moss::impl::MossMapToGridBase<MapToGridPass> {
   using MossMapToGridBase::MossMapToGridBase;
@@ -123,13 +150,9 @@ struct MapToGridPass : moss::impl::MossMapToGridBase<MapToGridPass> {
         loops.push_back(forall);
     });
     for (scf::ForallOp forall : loops) {
-      auto schedule = forall->getAttrOfType<ScheduleAttr>("moss.schedule");
-      if (!schedule || forall.getRank() != 2 || forall.getNumResults() != 0 ||
-          ShapedType::isDynamicShape(forall.getStaticStep())) {
-        forall.emitOpError("is not a two-dimensional loop over tiles of static "
-                           "size on memrefs");
+      if (failed(checkMappable(forall)))
         return signalPassFailure();
-      }
+      auto schedule = forall->getAttrOfType<ScheduleAttr>("moss.schedule");
       // Whether the sum is promoted decides about registers; it was checked
       // when the schedule was chosen.
       FailureOr<KernelBudget> budget =

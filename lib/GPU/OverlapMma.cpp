@@ -17,6 +17,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
 #include "moss/GPU/Passes.h"
 
@@ -29,22 +30,38 @@ using namespace mlir;
 using namespace mlir::moss;
 
 /// Whether the registers that a wgmma writes reach nothing in the loop but the
-/// next wgmma of its chain and the loop's yield. Reading them while products
-/// are in flight would be undefined.
+/// next wgmma of its chain, in the next iteration too. Reading them while
+/// products are in flight would be undefined.
 static bool onlyAccumulates(Value registers, scf::ForOp loop) {
-  SmallVector<Value> worklist{registers};
-  while (!worklist.empty()) {
-    Value value = worklist.pop_back_val();
-    for (Operation *user : value.getUsers()) {
-      if (user == loop.getBody()->getTerminator() ||
-          isa<NVVM::WgmmaMmaAsyncOp>(user))
-        continue;
-      if (!isa<LLVM::ExtractValueOp, vector::FromElementsOp>(user))
+  SetVector<Value> reached;
+  reached.insert(registers);
+  for (unsigned i = 0; i < reached.size(); ++i) {
+    for (OpOperand &use : reached[i].getUses()) {
+      Operation *user = use.getOwner();
+      if (user == loop.getBody()->getTerminator())
+        reached.insert(loop.getRegionIterArg(use.getOperandNumber()));
+      else if (isa<LLVM::ExtractValueOp, LLVM::InsertValueOp,
+                   vector::FromElementsOp, vector::ToElementsOp>(user))
+        reached.insert(user->result_begin(), user->result_end());
+      else if (!isa<NVVM::WgmmaMmaAsyncOp>(user))
         return false;
-      llvm::append_range(worklist, user->getResults());
     }
   }
   return true;
+}
+
+/// Whether `position` counts the iterations of `loop` that begin with it.
+static bool countsIterations(Value position, scf::ForOp loop) {
+  auto argument = dyn_cast<BlockArgument>(position);
+  if (!argument || argument.getOwner() != loop.getBody() ||
+      argument == loop.getInductionVar())
+    return false;
+  auto next = loop.getTiedLoopYieldedValue(argument)
+                  ->get()
+                  .getDefiningOp<arith::AddIOp>();
+  return next &&
+         ((next.getLhs() == position && matchPattern(next.getRhs(), m_One())) ||
+          (next.getRhs() == position && matchPattern(next.getLhs(), m_One())));
 }
 
 namespace {
@@ -78,11 +95,11 @@ static std::optional<MmaLoop> matchLoop(scf::ForOp loop, StringRef &why) {
     why = "the partial sums are read in every iteration";
     return std::nullopt;
   }
-  match.position = dyn_cast<BlockArgument>(match.release.getPosition());
-  if (!match.position || match.position.getOwner() != loop.getBody()) {
-    why = "the released slot is not the loop's own";
+  if (!countsIterations(match.release.getPosition(), loop)) {
+    why = "the position of the released slot does not count its iterations";
     return std::nullopt;
   }
+  match.position = cast<BlockArgument>(match.release.getPosition());
   return match;
 }
 
@@ -135,7 +152,7 @@ struct OverlapMmaPass : moss::impl::MossOverlapMmaBase<OverlapMmaPass> {
         overlap(*match);
       } else if (!why.empty()) {
         remark::missed(loop.getLoc(), named("waits"))
-            << "every iteration waits for its products: " << why;
+            << ("every iteration waits for its products: " + why).str();
       }
     });
   }

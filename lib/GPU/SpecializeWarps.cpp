@@ -81,6 +81,24 @@ static LogicalResult cleanUp(Operation *root, Region &region) {
   return success();
 }
 
+/// Whether every op that the roles would repeat may be repeated; emits an error
+/// if one writes memory or synchronizes.
+static LogicalResult checkRepeatable(gpu::GPUFuncOp func) {
+  WalkResult result = func.getBody().walk([](Operation *op) {
+    if (isa<ChannelOp, PutOp, GetOp, ReleaseOp, StoreTileOp,
+            vector::TransferWriteOp>(op) ||
+        op->hasTrait<OpTrait::IsTerminator>() ||
+        op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
+        isMemoryEffectFree(op) || hasSingleEffect<MemoryEffects::Read>(op))
+      return WalkResult::advance();
+    op->emitOpError("may have side effects, which the producer and each "
+                    "consumer of the kernel's channel would repeat; move it to "
+                    "a kernel of its own");
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 /// Turn the clone in `region` into the producer: no products, no stores.
 static void keepProducer(Region &region) {
   SmallVector<Operation *> dead;
@@ -163,7 +181,7 @@ struct SpecializeWarpsPass
     FailureOr<KernelBudget> budget = computeKernelBudget(
         [&] { return func.emitOpError(); }, *lookupTarget("sm_90a"), schedule,
         /*isPromoted=*/false);
-    if (failed(budget))
+    if (failed(budget) || failed(checkRepeatable(func)))
       return signalPassFailure();
     WarpSpecializeOp roles =
         createRoles(func, channels.front(), *budget, schedule.getConsumers());

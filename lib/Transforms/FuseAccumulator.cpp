@@ -29,17 +29,15 @@ static constexpr llvm::StringLiteral kCategory = "moss-fuse-accumulator";
 /// less than 34 * 2^-13 of the largest addend, which is at most the largest
 /// product or partial sum.
 static void remarkBound(scf::ForOp loop, MmaOp mma) {
-  auto remark = remark::passed(
-      mma.getLoc(), remark::RemarkOpts::name("fast").category(kCategory));
   std::optional<int64_t> extent = getConstantIntValue(loop.getUpperBound());
-  remark << "the whole sum stays in the matrix unit: each of ";
-  if (extent)
-    remark << std::to_string(llvm::divideCeil(*extent, kMmaStepK));
-  else
-    remark << "K / 32";
-  remark << " steps may lose up to 34 * 2^-13 of the largest partial sum or "
-            "product, toward zero; #moss.accumulate<promoted(128)> bounds "
-            "this by 4 steps";
+  std::string steps =
+      extent ? std::to_string(llvm::divideCeil(*extent, kMmaStepK)) : "K / 32";
+  remark::passed(mma.getLoc(),
+                 remark::RemarkOpts::name("fast").category(kCategory))
+      << "the whole sum stays in the matrix unit: each of " + steps +
+             " steps may lose up to 34 * 2^-13 of the largest partial sum or "
+             "product, toward zero; #moss.accumulate<promoted(128)> bounds "
+             "this by 4 steps";
 }
 
 /// Fuse `carried + mma(a, b, 0)` into `mma(a, b, carried)`.
@@ -51,7 +49,9 @@ static void fuse(scf::ForOp loop, unsigned index) {
     return;
   Value other = add.getLhs() == carried ? add.getRhs() : add.getLhs();
   auto mma = other.getDefiningOp<MmaOp>();
+  // A product from outside the loop cannot start from the loop's sum.
   if (!mma || other == carried || !mma->hasOneUse() ||
+      mma->getBlock() != loop.getBody() ||
       (add.getLhs() != carried && add.getRhs() != carried)) {
     if (other.getDefiningOp<RescaleOp>())
       remark::missed(add.getLoc(),

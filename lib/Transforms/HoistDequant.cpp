@@ -19,6 +19,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "moss/Transforms/Passes.h"
 #include <numeric>
@@ -81,6 +82,42 @@ static std::optional<RescaledSum> matchRescaledSum(scf::ForOp loop,
   return RescaledSum{loop, index, add, rescale};
 }
 
+/// Whether `value` is certainly a sum of products of FP8 tiles, on which the
+/// theorem's bounds on magnitudes rest.
+static bool isSumOfProducts(Value value, SmallPtrSetImpl<Operation *> &loops) {
+  if (matchPattern(value, m_AnyZeroFloat()))
+    return true;
+  if (auto mma = value.getDefiningOp<MmaOp>())
+    return isSumOfProducts(mma.getAcc(), loops);
+  if (auto add = value.getDefiningOp<arith::AddFOp>())
+    return isSumOfProducts(add.getLhs(), loops) &&
+           isSumOfProducts(add.getRhs(), loops);
+  if (auto loop = value.getDefiningOp<scf::ForOp>()) {
+    unsigned index = cast<OpResult>(value).getResultNumber();
+    auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+    loops.insert(loop);
+    return loop->getNumResults() == 1 &&
+           isSumOfProducts(loop.getInitArgs()[index], loops) &&
+           isSumOfProducts(yield.getOperand(index), loops);
+  }
+  // What a loop of one sum carries is what is being checked.
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && loops.contains(argument.getOwner()->getParentOp());
+}
+
+/// Whether an op in the loop may write to memory, so that a load of scales
+/// cannot be moved.
+static bool mayWriteMemory(scf::ForOp loop) {
+  return loop
+      .walk([](Operation *op) {
+        bool isHarmless = op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
+                          isMemoryEffectFree(op) ||
+                          hasSingleEffect<MemoryEffects::Read>(op);
+        return isHarmless ? WalkResult::advance() : WalkResult::interrupt();
+      })
+      .wasInterrupted();
+}
+
 /// The load of `scales` if it changes only every groupK elements of the loop,
 /// which begins at 0 and steps evenly through the group.
 static LoadScalesOp matchGroupedLoad(scf::ForOp loop, Value scales) {
@@ -89,7 +126,7 @@ static LoadScalesOp matchGroupedLoad(scf::ForOp loop, Value scales) {
       load->getBlock() != loop.getBody() ||
       !loop.isDefinedOutsideOfLoop(load.getSource()) ||
       !loop.isDefinedOutsideOfLoop(load.getOuter()) ||
-      !loop.isDefinedOutsideOfLoop(load.getBound()))
+      !loop.isDefinedOutsideOfLoop(load.getBound()) || mayWriteMemory(loop))
     return {};
   APInt step;
   if (!matchPattern(loop.getLowerBound(), m_Zero()) ||
@@ -230,6 +267,12 @@ void SumHoister::run(RescaledSum sum) {
                   "left in the loop: its scales are not powers of two, so "
                   "moving them would change rounding; the flag reassoc or "
                   "allow-reassociation permits it");
+
+  SmallPtrSet<Operation *, 4> loops;
+  if (!reassociate && !isSumOfProducts(rescale.getTile(), loops))
+    return remark(sum, false, "kept",
+                  "left in the loop: what it rescales is not known to be a sum "
+                  "of products of FP8 values, so it might overflow unscaled");
 
   Reach rows = getReach(sum.loop, rescale.getRows());
   Reach cols = getReach(sum.loop, rescale.getCols());

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/IR/TypeUtilities.h"
 #include "moss/Transforms/Passes.h"
 
 namespace mlir::moss {

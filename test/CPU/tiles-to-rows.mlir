@@ -88,3 +88,20 @@ func.func @other(%t: vector<4x2xf32>, %out: memref<2x4xf32>) {
   vector.transfer_write %x, %out[%c0, %c0] {in_bounds = [true, true]} : vector<2x4xf32>, memref<2x4xf32>
   return
 }
+
+// -----
+
+// A large tile is on the heap, and is freed after the last read.
+
+// CHECK-LABEL: @large
+// CHECK:         %[[BUFFER:.*]] = memref.alloc() {{.*}} : memref<128x256xf32>
+// CHECK:         %[[R:.*]] = vector.transfer_read %[[BUFFER]]
+// CHECK-NEXT:    memref.dealloc %[[BUFFER]]
+// CHECK-NEXT:    return %[[R]]
+func.func @large(%in: memref<128x256xf32>) -> vector<128x256xf32> {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %t = vector.transfer_read %in[%c0, %c0], %pad {in_bounds = [true, true]} : memref<128x256xf32>, vector<128x256xf32>
+  %r = arith.negf %t : vector<128x256xf32>
+  return %r : vector<128x256xf32>
+}

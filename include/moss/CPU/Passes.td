@@ -106,8 +106,8 @@ def MossLoadScalesToLoops : Pass<"moss-load-scales-to-loops"> {
 def MossMmaToLoops : Pass<"moss-mma-to-loops"> {
   let summary = "Lower moss.mma to loops for a CPU";
   let description = [{
-    Operand tiles go to scratch memory on the stack of the function, where they
-    are decoded once; then loops over rows and columns multiply vectors of 32
+    Operand tiles go to scratch memory of the function (on its stack, or on the
+    heap when they are large), where they are decoded once; then loops over rows and columns multiply vectors of 32
     along K. `arithmetic` chooses how products are summed:
 
     - `fp32`: in f32, in a fixed order.
@@ -159,9 +159,10 @@ def MossTilesToRows : Pass<"moss-tiles-to-rows"> {
   let description = [{
     A two-dimensional vector becomes an array of registers in LLVM, and every op
     on it is unrolled: a 128 x 256 tile makes the compiler take minutes. This
-    pass gives each such value a buffer on the stack of the function, and makes
-    each op on it a loop over rows of the buffer, so that the size of the code
-    does not depend on the size of the tiles.
+    pass gives each such value a buffer (on the stack of the function, or on the
+    heap when it is large), and makes each op on it a loop over rows of the
+    buffer, so that the size of the code does not depend on the size of the
+    tiles.
 
     Handled are elementwise ops, splat constants, broadcasts, transfers with an
     identity map and without mask, and loops that carry tiles. Other ops keep

@@ -10,6 +10,9 @@
                                          all bytes of the results
     quantize_reference.py check CASE     compares such output, on stdin, with
                                          the definition of the ops
+    quantize_reference.py function CASE  prints only the function, which
+    quantize_reference.py run CASE       calls on a GPU, from --library, to
+                                         compare its results
 
 CASE is a list of options, the same for both. The definition is evaluated in
 exact integer and rational arithmetic; FP8 numbers are found by searching the
@@ -18,8 +21,11 @@ list of all of them. Nothing here shares a method with the compiler.
 
 import argparse
 import bisect
+import ctypes
 import functools
 import itertools
+import math
+import os
 import random
 import re
 import struct
@@ -307,73 +313,85 @@ def micro_shape(case):
     return [-(-n // g) if g else 1 for n, g in zip(case.shape, case.group)]
 
 
-def emit_program(case):
+def memref(shape, element, case):
+    dims = "x".join(map(str, shape)) if case.static else "?x?"
+    return f"memref<{dims}x{element}>" if shape else f"memref<{element}>"
+
+
+def case_arguments(case):
+    """The arguments of the function: name, shape, element type, bytes of an
+    element. All but `x` and `s` are results."""
     rows, cols = case.shape
-    bits = make_source(case)
-    source_shape = [rows, cols]
-    if case.transpose:
-        bits, source_shape = [list(t) for t in zip(*bits)], [cols, rows]
-    size = 2 if case.source == "bf16" else 4
-    data = b"".join(x.to_bytes(size, "little") for row in bits for x in row)
-    # An empty constant has no hexadecimal form.
-    data = data or bytes(16)
-    m_shape = micro_shape(case)
-    m_size = 1 if case.micro == "f8E8M0FNU" else 4
-    pad = lambda n: max(n, 1)
-    static = lambda shape: "x".join(map(str, shape))
-    dims = static if case.static else lambda shape: "?x?"
-    sizes = (lambda shape: "") if case.static else lambda shape: ", ".join(f"%c{n}" for n in shape)
-    out = []
-    line = out.append
-    line("func.func private @printMemrefI32(memref<*xi32>) attributes {llvm.emit_c_interface}")
-    line(f'memref.global "private" constant @data : memref<{len(data)}xi8> = dense<"0x{data.hex()}">')
-    line(PRINT_BYTES)
-    line("func.func @main() {")
-    for n in sorted({0, *case.shape, *m_shape}):
-        line(f"  %c{n} = arith.constant {n} : index")
-    line(f"  %data = memref.get_global @data : memref<{len(data)}xi8>")
-
-    def buffer(name, shape, element, bytes_):
-        n = pad(bytes_)
-        kind = f"memref<{dims(shape)}x{element}>" if shape else f"memref<{element}>"
-        line(f"  %{name}_bytes = memref.alloc() : memref<{n}xi8>")
-        line(f"  %{name} = memref.view %{name}_bytes[%c0][{sizes(shape) if shape else ''}] : memref<{n}xi8> to {kind}")
-        return kind
-
-    x = f"memref<{dims(source_shape)}x{case.source}>"
-    line(f"  %x = memref.view %data[%c0][{sizes(source_shape)}] : memref<{len(data)}xi8> to {x}")
-    printed = [("p", rows * cols)]
-    p = buffer("p", [rows, cols], case.element, rows * cols)
-    quantize = f"  moss.quantize {scheme_text(case)[12:]}{' transpose' if case.transpose else ''} ins(%x : {x})"
-    dequantize = f"  moss.dequantize {scheme_text(case)[12:]} payload(%p : {p})"
+    source_shape = [cols, rows] if case.transpose else [rows, cols]
+    yield "x", source_shape, case.source, 2 if case.source == "bf16" else 4
     if case.global_ in ("given", "delayed"):
-        buffer("s", [], "f32", 4)
-        line(f"  %scale = arith.constant 0x{f32_bits(case.scale):08X} : f32")
-        line("  memref.store %scale, %s[] : memref<f32>")
-        quantize += " scale(%s : memref<f32>)"
-    quantize += f" payload(%p : {p})"
+        yield "s", [], "f32", 4
+    yield "p", [rows, cols], case.element, 1
     if case.micro:
-        m = buffer("m", m_shape, case.micro, m_shape[0] * m_shape[1] * m_size)
-        printed.append(("m", m_shape[0] * m_shape[1] * m_size))
-        quantize += f" micro(%m : {m})"
-        dequantize += f" micro(%m : {m})"
+        yield "m", micro_shape(case), case.micro, 1 if case.micro == "f8E8M0FNU" else 4
     if case.global_ in ("jit", "delayed"):
-        buffer("g", [], "f32", 4)
-        printed.append(("g", 4))
-        quantize += " global(%g : memref<f32>)"
-    if case.global_ in ("jit", "given"):
-        dequantize += f" global(%{'g' if case.global_ == 'jit' else 's'} : memref<f32>)"
-    line(quantize)
+        yield "g", [], "f32", 4
     if case.global_ != "delayed":
-        for name, element, bytes_ in (("y", "f32", 4), ("z", "bf16", 2)):
-            y = buffer(name, [rows, cols], element, rows * cols * bytes_)
-            line(f"{dequantize} outs(%{name} : {y})")
-            printed.append((name, rows * cols * bytes_))
-    for name, n in printed:
-        line(f"  %{name}_any = memref.cast %{name}_bytes : memref<{pad(n)}xi8> to memref<?xi8>")
-        line(f"  call @print_bytes(%{name}_any) : (memref<?xi8>) -> ()")
-    line("  return\n}")
-    print("\n".join(out))
+        yield "y", [rows, cols], "f32", 4
+        yield "z", [rows, cols], "bf16", 2
+
+
+def emit_function(case):
+    """A function that quantizes x and dequantizes the result."""
+    types = {name: memref(shape, element, case) for name, shape, element, _ in case_arguments(case)}
+    operand = lambda keyword, name: f" {keyword}(%{name} : {types[name]})" if name in types else ""
+    scheme = scheme_text(case)[12:]
+    print("func.func @quantize_case(" + ", ".join(f"%{n}: {t}" for n, t in types.items()) + ") {")
+    print(f"  moss.quantize {scheme}{' transpose' if case.transpose else ''} ins(%x : {types['x']})"
+          + operand("scale", "s") + operand("payload", "p") + operand("micro", "m") + operand("global", "g"))
+    if case.global_ != "delayed":
+        used = "s" if case.global_ == "given" else "g"
+        for name in ("y", "z"):
+            print(f"  moss.dequantize {scheme}" + operand("payload", "p") + operand("micro", "m")
+                  + operand("global", used) + operand("outs", name))
+    print("  return\n}")
+
+
+def source_bytes(case):
+    bits = make_source(case)
+    if case.transpose:
+        bits = [list(column) for column in zip(*bits)]
+    size = 2 if case.source == "bf16" else 4
+    return b"".join(x.to_bytes(size, "little") for row in bits for x in row)
+
+
+def emit_program(case):
+    """The function, and a main that calls it and prints the results."""
+    emit_function(case)
+    # An empty constant has no hexadecimal form.
+    data = source_bytes(case) or bytes(16)
+    print("func.func private @printMemrefI32(memref<*xi32>) attributes {llvm.emit_c_interface}")
+    print(f'memref.global "private" constant @data : memref<{len(data)}xi8> = dense<"0x{data.hex()}">')
+    print(PRINT_BYTES)
+    print("func.func @main() {")
+    arguments = list(case_arguments(case))
+    for n in sorted({0}.union(*(shape for _, shape, _, _ in arguments))):
+        print(f"  %c{n} = arith.constant {n} : index")
+    for name, shape, element, size in arguments:
+        n = max(1, size * math.prod(shape))
+        kind = memref(shape, element, case)
+        bytes_ = f"memref<{len(data) if name == 'x' else n}xi8>"
+        allocation = "memref.get_global @data" if name == "x" else "memref.alloc()"
+        print(f"  %{name}_bytes = {allocation} : {bytes_}")
+        sizes = "" if case.static else ", ".join(f"%c{extent}" for extent in shape)
+        print(f"  %{name} = memref.view %{name}_bytes[%c0][{sizes}] : {bytes_} to {kind}")
+        if name == "s":
+            print(f"  %scale = arith.constant 0x{f32_bits(case.scale):08X} : f32")
+            print("  memref.store %scale, %s[] : memref<f32>")
+    names, kinds = zip(*((f"%{n}", memref(shape, e, case)) for n, shape, e, _ in arguments))
+    print(f"  call @quantize_case({', '.join(names)}) : ({', '.join(kinds)}) -> ()")
+    for name, shape, _, size in arguments:
+        if name in "xs":
+            continue
+        n = max(1, size * math.prod(shape))
+        print(f"  %{name}_any = memref.cast %{name}_bytes : memref<{n}xi8> to memref<?xi8>")
+        print(f"  call @print_bytes(%{name}_any) : (memref<?xi8>) -> ()")
+    print("  return\n}")
 
 
 PRINT_BYTES = """func.func private @print_bytes(%bytes: memref<?xi8>) {
@@ -400,6 +418,43 @@ def read_buffers(text):
     """The printed buffers, as bytes."""
     chunks = re.split(r"Unranked Memref", text)[1:]
     return [bytes(map(int, re.findall(r"\d+", c.split("data =")[1]))) for c in chunks]
+
+
+class Descriptor(ctypes.Structure):
+    """A memref of up to two dimensions, contiguous."""
+
+    _fields_ = [("base", ctypes.c_void_p), ("aligned", ctypes.c_void_p),
+                ("offset", ctypes.c_int64), ("sizes_and_strides", ctypes.c_int64 * 4)]
+
+
+def run_on_device(case):
+    """Call the lowered function in a shared library, on device memory from the
+    runtime beside the library; the buffers of the results."""
+    library = ctypes.CDLL(os.path.abspath(case.library))
+    runtime = ctypes.CDLL(os.path.join(os.path.dirname(os.path.abspath(case.library)), "libmoss_runtime.so"))
+    runtime.mgpuStreamCreate.restype = runtime.mgpuMemAlloc.restype = ctypes.c_void_p
+    stream = ctypes.c_void_p(runtime.mgpuStreamCreate())
+
+    def copy(to, source, size):
+        runtime.mgpuMemcpy(ctypes.c_void_p(to), ctypes.c_void_p(source), ctypes.c_uint64(size), stream)
+        runtime.mgpuStreamSynchronize(stream)
+
+    descriptors, results = [], []
+    for name, shape, _, size in case_arguments(case):
+        n = size * math.prod(shape)
+        inputs = {"x": source_bytes(case), "s": struct.pack("<f", case.scale)}
+        host = ctypes.create_string_buffer(inputs.get(name, b"\xa5" * n), max(n, 1))
+        # Zero bytes give no address; nothing may be read through this one.
+        device = runtime.mgpuMemAlloc(ctypes.c_uint64(max(n, 16)), stream, 0)
+        copy(device, ctypes.addressof(host), n)
+        layout = [*shape, shape[1], 1] if shape else []
+        descriptors.append(Descriptor(device, device, 0, (ctypes.c_int64 * 4)(*layout)))
+        if name not in inputs:
+            results.append((device, host, n))
+    library._mlir_ciface_quantize_case(*map(ctypes.byref, descriptors))
+    for device, host, n in results:
+        copy(ctypes.addressof(host), device, n)
+    return [host.raw[:n] for _, host, n in results]
 
 
 class Mismatches:
@@ -440,10 +495,9 @@ def check_scales(case, bad, buffers, micro, yielded):
         bad.expect("global", actual, wanted)
 
 
-def check(case, text):
+def check(case, buffers):
     payload, micro, s, yielded, groups = reference(case)
     rows, cols = case.shape
-    buffers = read_buffers(text)
     bad = Mismatches()
     data = buffers.pop(0)
     for i, k in itertools.product(range(rows), range(cols)):
@@ -480,7 +534,8 @@ def check_dequantized(bad, i, k, wanted, actual, actual_bf16):
 
 def parse_case():
     parser = argparse.ArgumentParser()
-    parser.add_argument("action", choices=["program", "check"])
+    parser.add_argument("action", choices=["function", "program", "check", "run"])
+    parser.add_argument("--library", help="of the lowered function, for 'run'")
     parser.add_argument("--element", default="f8E4M3FN", choices=FORMATS)
     parser.add_argument("--micro", choices=["f8E8M0FNU", "f32"])
     parser.add_argument("--group", default="0,0", help="outer,K; 0 is full")
@@ -503,10 +558,15 @@ def parse_case():
 
 def main():
     case = parse_case()
-    if case.action == "program":
+    if case.action == "function":
+        emit_function(case)
+    elif case.action == "program":
         emit_program(case)
-    elif not check(case, sys.stdin.read()):
-        sys.exit(1)
+    else:
+        run = case.action == "run"
+        buffers = run_on_device(case) if run else read_buffers(sys.stdin.read())
+        if not check(case, buffers):
+            sys.exit(1)
 
 
 if __name__ == "__main__":

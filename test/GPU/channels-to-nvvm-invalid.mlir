@@ -1,0 +1,96 @@
+// RUN: moss-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(moss-channels-to-nvvm)))" -split-input-file -verify-diagnostics
+
+!channel = !moss.channel<3 x (vector<128x64xf8E4M3FN>)>
+
+gpu.module @m {
+  // expected-error @+1 {{needs one moss.channel and one moss.warp_specialize, but has 1 and 0}}
+  gpu.func @no_roles() kernel {
+    %ch = moss.channel : !channel
+    gpu.return
+  }
+}
+
+// -----
+
+!channel = !moss.channel<3 x (vector<128x64xf8E4M3FN>)>
+
+gpu.module @m {
+  gpu.func @memref(%a: memref<128x64xf8E4M3FN>, %i: i32, %m: index) kernel {
+    %ch = moss.channel : !channel
+    moss.warp_specialize producer registers(40) {
+      // expected-error @+1 {{copies from a memref; run moss-create-tensor-maps to describe it}}
+      moss.put %ch[%i] from(%a : memref<128x64xf8E4M3FN>) at(%m), (%m) : !channel
+    } consumers(2) registers(232) (%wg) {
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!channel = !moss.channel<3 x (vector<128x64xf8E4M3FN>)>
+
+gpu.module @m {
+  gpu.func @box(%a: !moss.tensor_map<48x64xf8E4M3FN, swizzle = 64>, %i: i32, %m: index) kernel {
+    %ch = moss.channel : !channel
+    moss.warp_specialize producer registers(40) {
+      // expected-error @+1 {{copies the tile 'vector<128x64xf8E4M3FN>' in boxes of 48 rows, which do not fill it}}
+      moss.put %ch[%i] from(%a : !moss.tensor_map<48x64xf8E4M3FN, swizzle = 64>) at(%m), (%m) : !channel
+    } consumers(2) registers(232) (%wg) {
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!channel = !moss.channel<3 x (vector<128x64xf8E4M3FN>)>
+
+gpu.module @m {
+  gpu.func @not_distributed(%i: i32, %z: vector<128x128xf32>, %out: memref<?x?xf32>, %m: index) kernel {
+    %ch = moss.channel : !channel
+    moss.warp_specialize producer registers(40) {
+    } consumers(2) registers(232) (%wg) {
+      // expected-error @+1 {{has a tile that is used by other than moss.mma, which must be distributed first}}
+      %t = moss.get %ch[%i] : !channel -> vector<128x64xf8E4M3FN>
+      %p = moss.mma %t, %t, %z : vector<128x64xf8E4M3FN>, vector<128x64xf8E4M3FN>, vector<128x128xf32>
+      vector.transfer_write %p, %out[%m, %m] : vector<128x128xf32>, memref<?x?xf32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!channel = !moss.channel<3 x (vector<128x64xf8E4M3FN>)>
+
+gpu.module @m {
+  gpu.func @not_shared(%i: i32, %t: vector<128x64xf8E4M3FN>, %out: memref<i64>) kernel {
+    %ch = moss.channel : !channel
+    moss.warp_specialize producer registers(40) {
+    } consumers(2) registers(232) (%wg) {
+      // expected-error @+1 {{describes a tile that is not in shared memory: it must come from moss.get}}
+      %d = moss.tile_descriptor %t row(%i) : vector<128x64xf8E4M3FN>
+      memref.store %d, %out[] : memref<i64>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!channel = !moss.channel<3 x (vector<128x256xf8E4M3FN>)>
+
+gpu.module @m {
+  gpu.func @wide_rows(%i: i32, %out: memref<i64>) kernel {
+    %ch = moss.channel : !channel
+    moss.warp_specialize producer registers(40) {
+    } consumers(2) registers(232) (%wg) {
+      %t = moss.get %ch[%i] : !channel -> vector<128x256xf8E4M3FN>
+      // expected-error @+1 {{describes a tile with rows of 256 bytes, but shared-memory swizzles know rows of 32, 64 and 128}}
+      %d = moss.tile_descriptor %t row(%i) : vector<128x256xf8E4M3FN>
+      memref.store %d, %out[] : memref<i64>
+    }
+    gpu.return
+  }
+}

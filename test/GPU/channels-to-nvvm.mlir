@@ -1,0 +1,105 @@
+// RUN: moss-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(moss-channels-to-nvvm)),canonicalize,cse)" | FileCheck %s
+
+// Slots of 128 x 64 + 64 x 64 = 12,288 bytes; three of them and two consumers'
+// boxes of 16,384 bytes: full barriers at 69,632, empty ones 24 bytes later.
+!channel = !moss.channel<3 x (vector<128x64xf8E4M3FN>, vector<64x64xf8E5M2>)>
+!map_a = !moss.tensor_map<128x64xf8E4M3FN, swizzle = 64>
+!map_b = !moss.tensor_map<64x64xf8E5M2, swizzle = 64>
+
+gpu.module @m {
+  // CHECK:       llvm.mlir.global external @moss_shared_memory() {addr_space = 3 : i32, alignment = 1024 : i64}
+
+  // One thread initializes a full barrier of 1 arrival and an empty one of 2 for
+  // each stage, and all wait for it.
+  // CHECK-LABEL: gpu.func @roles(
+  // CHECK-SAME:  %[[MA:[a-z0-9_]+]]: !moss.tensor_map<128x64xf8E4M3FN, swizzle = 64>, %[[MB:[a-z0-9_]+]]: {{.*}}, %[[I:[a-z0-9_]+]]: i32, %[[M:[a-z0-9_]+]]: index, %[[K:[a-z0-9_]+]]: index
+  // CHECK-DAG:     %[[SMEM:[a-z0-9_]+]] = llvm.mlir.addressof @moss_shared_memory
+  // CHECK-DAG:     %[[TID:[a-z0-9_]+]] = nvvm.read.ptx.sreg.tid.x
+  // CHECK:         %[[FIRST:[a-z0-9_]+]] = arith.cmpi eq, %[[TID]], %c0_i32
+  // CHECK:         scf.if %[[FIRST]] {
+  // CHECK:           nvvm.mbarrier.init %{{.*}}, %c1_i32 : !llvm.ptr<3>
+  // CHECK:           nvvm.mbarrier.init %{{.*}}, %c2_i32 : !llvm.ptr<3>
+  // CHECK-COUNT-4:   nvvm.mbarrier.init
+  // CHECK-NOT:       nvvm.mbarrier.init
+  // CHECK:           nvvm.fence.mbarrier.init
+  // CHECK-COUNT-2:   nvvm.prefetch tensormap
+  // CHECK:         }
+  // CHECK:         nvvm.barrier
+  // CHECK:         %[[G:[a-z0-9_]+]] = arith.shrui %[[TID]], %c7_i32
+  // CHECK:         %[[WG:[a-z0-9_]+]] = nvvm.shfl.sync idx %{{.*}}, %[[G]], %c0_i32, %c31_i32
+  // CHECK:         %[[PRODUCER:[a-z0-9_]+]] = arith.cmpi eq, %[[WG]], %c0_i32
+  // CHECK:         scf.if %[[PRODUCER]] {
+  // CHECK:           nvvm.setmaxregister decrease 40
+  // CHECK:           scf.if
+  // CHECK:             nvvm.elect.sync
+  // CHECK:             scf.if
+  //                      The empty barrier completes a phase less than the full one.
+  // CHECK:               %[[SLOT:[a-z0-9_]+]] = arith.remui %[[I]], %c3_i32
+  // CHECK:               %[[FULLS:[a-z0-9_]+]] = llvm.getelementptr %[[SMEM]][69632]
+  // CHECK:               %[[FULL:[a-z0-9_]+]] = llvm.getelementptr %[[FULLS]][%[[OFF:[a-z0-9_]+]]]
+  // CHECK:               %[[TURN:[a-z0-9_]+]] = arith.divui %[[I]], %c3_i32
+  // CHECK:               %[[PHASE:[a-z0-9_]+]] = arith.andi %[[TURN]], %c1_i32
+  // CHECK:               %[[OTHER:[a-z0-9_]+]] = arith.xori %[[PHASE]], %c1_i32
+  // CHECK:               %[[EMPTIES:[a-z0-9_]+]] = llvm.getelementptr %[[SMEM]][69656]
+  // CHECK:               %[[EMPTY:[a-z0-9_]+]] = llvm.getelementptr %[[EMPTIES]][%{{.*}}]
+  // CHECK:               nvvm.mbarrier.try_wait.parity %[[EMPTY]], %[[OTHER]],
+  // CHECK:               nvvm.mbarrier.arrive.expect_tx %[[FULL]], %c12288_i32
+  // CHECK:               %[[OFFA:[a-z0-9_]+]] = arith.muli %[[SLOT]], %c12288_i32
+  // CHECK:               %[[A:[a-z0-9_]+]] = llvm.getelementptr %[[SMEM]][%[[OFFA]]]
+  // CHECK-DAG:           %[[ROW:[a-z0-9_]+]] = arith.index_cast %[[M]] : index to i32
+  // CHECK-DAG:           %[[COL:[a-z0-9_]+]] = arith.index_cast %[[K]] : index to i32
+  // CHECK:               nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %{{.*}}, %[[FULL]], box[%[[COL]], %[[ROW]]]
+  // CHECK:               llvm.getelementptr %[[A]][8192]
+  // CHECK:               nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %{{.*}}, %[[FULL]], box[%[[COL]], %[[ROW]]]
+  // CHECK-NOT:           nvvm.cp.async.bulk.tensor
+  // CHECK:         } else {
+  // CHECK:           nvvm.setmaxregister increase 232
+  // CHECK:           %[[CONSUMER:[a-z0-9_]+]] = arith.subi %[[WG]], %c1_i32
+  // CHECK:           nvvm.mbarrier.try_wait.parity %{{.*}}, %[[P:[a-z0-9_]+]],
+  //                  Rows of 64 bytes: swizzle 2, 512 bytes from 8 rows to the next.
+  // CHECK:           arith.ori %{{.*}}, %c-9223371899415756800_i64
+  // CHECK:           arith.andi %[[TID]], %c127_i32
+  // CHECK:           scf.if
+  // CHECK:             nvvm.mbarrier.arrive %{{.*}} : !llvm.ptr<3>
+  // CHECK:         gpu.return
+  gpu.func @roles(%ma: !map_a, %mb: !map_b, %i: i32, %m: index, %k: index, %out: memref<?x2xi64>) kernel {
+    %ch = moss.channel : !channel
+    moss.warp_specialize producer registers(40) {
+      moss.put %ch[%i] from(%ma, %mb : !map_a, !map_b) at(%m, %m), (%k, %k) : !channel
+    } consumers(2) registers(232) (%wg) {
+      %c0_i32 = arith.constant 0 : i32
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %t:2 = moss.get %ch[%i] : !channel -> vector<128x64xf8E4M3FN>, vector<64x64xf8E5M2>
+      %da = moss.tile_descriptor %t#0 row(%c0_i32) : vector<128x64xf8E4M3FN>
+      %db = moss.tile_descriptor %t#1 row(%c0_i32) : vector<64x64xf8E5M2>
+      memref.store %da, %out[%wg, %c0] : memref<?x2xi64>
+      memref.store %db, %out[%wg, %c1] : memref<?x2xi64>
+      moss.release %ch[%i] : !channel
+    }
+    gpu.return
+  }
+
+  // A tile of 512 rows takes two boxes of 256, 32 bytes a row: 8,192 bytes apart.
+  // CHECK-LABEL: gpu.func @two_boxes(
+  // CHECK:         nvvm.mbarrier.arrive.expect_tx %{{.*}}, %c16384_i32
+  // CHECK:         nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %{{.*}}, %[[FULL:[a-z0-9_]+]], box[%{{.*}}, %[[ROW:[a-z0-9_]+]]]
+  // CHECK:         llvm.getelementptr %{{.*}}[8192]
+  // CHECK:         %[[ROW1:[a-z0-9_]+]] = arith.addi %[[ROW]], %c256_i32
+  // CHECK:         nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %{{.*}}, %[[FULL]], box[%{{.*}}, %[[ROW1]]]
+  // CHECK-NOT:     nvvm.cp.async.bulk.tensor
+  gpu.func @two_boxes(%map: !moss.tensor_map<256x32xf8E4M3FN, swizzle = 32>, %i: i32, %m: index) kernel {
+    %ch = moss.channel : !moss.channel<3 x (vector<512x32xf8E4M3FN>)>
+    moss.warp_specialize producer registers(40) {
+      moss.put %ch[%i] from(%map : !moss.tensor_map<256x32xf8E4M3FN, swizzle = 32>) at(%m), (%m) : !moss.channel<3 x (vector<512x32xf8E4M3FN>)>
+    } consumers(2) registers(232) (%wg) {
+    }
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @no_channel(
+  // CHECK-NEXT:    gpu.return
+  gpu.func @no_channel() kernel {
+    gpu.return
+  }
+}

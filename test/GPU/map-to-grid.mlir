@@ -1,0 +1,69 @@
+// RUN: moss-opt %s --moss-map-to-grid | FileCheck %s
+
+#schedule = #moss.schedule<tile = [128, 256, 128], stages = 4, consumers = 2, raster = 8, blocks = 132>
+
+// A persistent grid: min(tiles, 132) blocks, but at least one; three warpgroups;
+// the ring, the boxes of the output and the barriers. Tiles are numbered along M
+// within groups of 8 rows of tiles.
+// CHECK-LABEL: func @persistent(
+// CHECK-SAME:  %[[M:[a-z0-9_]+]]: index, %[[N:[a-z0-9_]+]]: index
+// CHECK-DAG:   %[[TM:[a-z0-9_]+]] = arith.ceildivui %[[M]], %c128
+// CHECK-DAG:   %[[TN:[a-z0-9_]+]] = arith.ceildivui %[[N]], %c256
+// CHECK:       %[[T:[a-z0-9_]+]] = arith.muli %[[TM]], %[[TN]]
+// CHECK:       %[[LIMIT:[a-z0-9_]+]] = arith.constant 132 : index
+// CHECK:       %[[B:[a-z0-9_]+]] = arith.minui %[[T]], %[[LIMIT]]
+// CHECK:       %[[ONE:[a-z0-9_]+]] = arith.constant 1 : index
+// CHECK:       %[[BLOCKS:[a-z0-9_]+]] = arith.maxui %[[B]], %[[ONE]]
+// CHECK-DAG:   %[[THREADS:[a-z0-9_]+]] = arith.constant 384 : index
+// CHECK-DAG:   %[[BYTES:[a-z0-9_]+]] = arith.constant 229440 : i32
+// CHECK:       gpu.launch blocks(%[[ID:[a-z0-9_]+]], %{{.*}}, %{{.*}}) in (%[[GRID:[a-z0-9_]+]] = %[[BLOCKS]], %{{.*}} = %[[ONE]], %{{.*}} = %[[ONE]]) threads(%{{.*}}) in (%{{.*}} = %[[THREADS]], {{.*}}) dynamic_shared_memory_size %[[BYTES]]
+// CHECK-DAG:     %[[TM32:[a-z0-9_]+]] = arith.index_cast %[[TM]] : index to i32
+// CHECK-DAG:     %[[TN32:[a-z0-9_]+]] = arith.index_cast %[[TN]] : index to i32
+// CHECK:         scf.for %[[I:[a-z0-9_]+]] = %[[ID]] to %[[T]] step %[[GRID]] {
+// CHECK:           %[[TILE:[a-z0-9_]+]] = arith.index_cast %[[I]] : index to i32
+// CHECK:           %[[RASTER:[a-z0-9_]+]] = arith.constant 8 : i32
+// CHECK:           %[[GROUPSIZE:[a-z0-9_]+]] = arith.muli %[[TN32]], %[[RASTER]]
+// CHECK:           %[[GROUP:[a-z0-9_]+]] = arith.divui %[[TILE]], %[[GROUPSIZE]]
+// CHECK:           %[[FIRST:[a-z0-9_]+]] = arith.muli %[[GROUP]], %[[RASTER]]
+// CHECK:           %[[REST:[a-z0-9_]+]] = arith.subi %[[TM32]], %[[FIRST]]
+// CHECK:           %[[HEIGHT:[a-z0-9_]+]] = arith.minui %[[REST]], %[[RASTER]]
+// CHECK:           %[[IN:[a-z0-9_]+]] = arith.remui %[[TILE]], %[[GROUPSIZE]]
+// CHECK:           %[[TILEN:[a-z0-9_]+]] = arith.divui %[[IN]], %[[HEIGHT]]
+// CHECK:           %[[R:[a-z0-9_]+]] = arith.remui %[[IN]], %[[HEIGHT]]
+// CHECK:           %[[TILEM:[a-z0-9_]+]] = arith.addi %[[FIRST]], %[[R]]
+// CHECK:           %[[TMI:[a-z0-9_]+]] = arith.index_cast %[[TILEM]] : i32 to index
+// CHECK:           %[[ROW:[a-z0-9_]+]] = arith.muli %[[TMI]], %c128
+// CHECK:           %[[TNI:[a-z0-9_]+]] = arith.index_cast %[[TILEN]] : i32 to index
+// CHECK:           %[[COL:[a-z0-9_]+]] = arith.muli %[[TNI]], %c256
+// CHECK:           vector.transfer_write %{{.*}}, %{{.*}}[%[[ROW]], %[[COL]]]
+// CHECK:         } {moss.schedule = #moss.schedule<tile = [128, 256, 128],
+// CHECK-NOT:   scf.forall
+func.func @persistent(%M: index, %N: index, %c: memref<?x?xf32>, %t: vector<128x256xf32>) {
+  scf.forall (%m, %n) = (0, 0) to (%M, %N) step (128, 256) {
+    vector.transfer_write %t, %c[%m, %n] : vector<128x256xf32>, memref<?x?xf32>
+  } {moss.schedule = #schedule}
+  return
+}
+
+// The body's number of consumers decides about threads and shared memory.
+// CHECK-LABEL: func @one_consumer(
+// CHECK-DAG:   %[[THREADS:[a-z0-9_]+]] = arith.constant 256 : index
+// CHECK-DAG:   %[[BYTES:[a-z0-9_]+]] = arith.constant 24608 : i32
+// CHECK:       gpu.launch {{.*}} threads(%{{.*}}) in (%{{.*}} = %[[THREADS]], {{.*}}) dynamic_shared_memory_size %[[BYTES]]
+func.func @one_consumer(%c: memref<0x64xf32>, %t: vector<64x64xf32>) {
+  scf.forall (%m, %n) = (0, 0) to (0, 64) step (64, 64) {
+    vector.transfer_write %t, %c[%m, %n] : vector<64x64xf32>, memref<0x64xf32>
+  } {moss.schedule = #moss.schedule<tile = [64, 64, 32], stages = 2, consumers = 1, raster = 1, blocks = 1>}
+  return
+}
+
+// Loops without schedule are not ours.
+// CHECK-LABEL: func @no_schedule(
+// CHECK-NOT:   gpu.launch
+// CHECK:       scf.forall
+func.func @no_schedule(%M: index, %N: index, %c: memref<?x?xf32>, %t: vector<128x256xf32>) {
+  scf.forall (%m, %n) = (0, 0) to (%M, %N) step (128, 256) {
+    vector.transfer_write %t, %c[%m, %n] : vector<128x256xf32>, memref<?x?xf32>
+  }
+  return
+}

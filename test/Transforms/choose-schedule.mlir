@@ -1,0 +1,86 @@
+// RUN: moss-opt %s --moss-choose-schedule -split-input-file | FileCheck %s
+// RUN: moss-opt %s --moss-choose-schedule="target=cpu" -split-input-file | FileCheck %s --check-prefix=CPU
+// RUN: moss-opt %s --moss-choose-schedule="tile=64,192,64 stages=3 consumers=1 raster=4 blocks=7" -split-input-file | FileCheck %s --check-prefix=OPTIONS
+// RUN: moss-opt %s --moss-choose-schedule="tile=512,64,128" -split-input-file | FileCheck %s --check-prefix=STAGES
+
+#tensor = #moss.scheme<f8E4M3FN, global = jit>
+
+// Fast accumulation has registers for one wide wave a warpgroup.
+// CHECK-LABEL: func @fast(
+// CHECK: schedule(<tile = [128, 256, 128], stages = 4, consumers = 2, raster = 8, blocks = 132>)
+// CPU-LABEL: func @fast(
+// CPU: schedule(<tile = [32, 32, 128], stages = 1, consumers = 1, raster = 8, blocks = 1>)
+// OPTIONS-LABEL: func @fast(
+// OPTIONS: schedule(<tile = [64, 192, 64], stages = 3, consumers = 1, raster = 4, blocks = 7>)
+// Three stages of 73,728 bytes would not fit.
+// STAGES-LABEL: func @fast(
+// STAGES: schedule(<tile = [512, 64, 128], stages = 2, consumers = 2, raster = 8, blocks = 132>)
+func.func @fast(%a: tensor<?x512xf8E4M3FN>, %b: tensor<256x512xf8E4M3FN>, %c: tensor<?x256xbf16>) -> tensor<?x256xbf16> {
+  %0 = moss.scaled_matmul #moss.accumulate<fast>
+    lhs(#tensor, %a : tensor<?x512xf8E4M3FN>) rhs(#tensor, %b : tensor<256x512xf8E4M3FN>)
+    outs(%c : tensor<?x256xbf16>) -> tensor<?x256xbf16>
+  return %0 : tensor<?x256xbf16>
+}
+
+// -----
+
+#tensor = #moss.scheme<f8E4M3FN, global = jit>
+
+// Promotion needs two narrower waves.
+// CHECK-LABEL: func @promoted(
+// CHECK: schedule(<tile = [256, 128, 128], stages = 4, consumers = 2, raster = 8, blocks = 132>)
+func.func @promoted(%a: memref<512x512xf8E4M3FN>, %b: memref<512x512xf8E4M3FN>, %c: memref<512x512xf32>) {
+  moss.scaled_matmul #moss.accumulate<promoted(256)>
+    lhs(#tensor, %a : memref<512x512xf8E4M3FN>) rhs(#tensor, %b : memref<512x512xf8E4M3FN>)
+    outs(%c : memref<512x512xf32>)
+  return
+}
+
+// -----
+
+#tensor = #moss.scheme<f8E4M3FN, global = jit>
+#mx = #moss.scheme<f8E4M3FN, micro = f8E8M0FNU, group = [1, 32], global = unit, rounding = ceil>
+#k192 = #moss.scheme<f8E4M3FN, micro = f32, group = [1, 192], global = unit, rounding = ceil>
+
+// Tiles along K divide the promotion interval and every micro group, and more
+// of the smaller stages fit.
+// CHECK-LABEL: func @narrow_k(
+// CHECK: schedule(<tile = [256, 128, 64], stages = 8,
+// CHECK: schedule(<tile = [128, 256, 32], stages = 8,
+// CHECK: schedule(<tile = [128, 256, 64], stages = 8,
+// CPU-LABEL: func @narrow_k(
+// CPU: schedule(<tile = [32, 32, 64],
+// CPU: schedule(<tile = [32, 32, 32],
+// CPU: schedule(<tile = [32, 32, 64],
+func.func @narrow_k(%a: memref<512x384xf8E4M3FN>, %b: memref<512x384xf8E4M3FN>, %bm: memref<512x12xf8E8M0FNU>,
+                    %bf: memref<512x2xf32>, %c: memref<512x512xf32>) {
+  moss.scaled_matmul #moss.accumulate<promoted(64)>
+    lhs(#tensor, %a : memref<512x384xf8E4M3FN>) rhs(#tensor, %b : memref<512x384xf8E4M3FN>)
+    outs(%c : memref<512x512xf32>)
+  moss.scaled_matmul #moss.accumulate<fast>
+    lhs(#tensor, %a : memref<512x384xf8E4M3FN>)
+    rhs(#mx, %b : memref<512x384xf8E4M3FN>) micro(%bm : memref<512x12xf8E8M0FNU>)
+    outs(%c : memref<512x512xf32>)
+  moss.scaled_matmul #moss.accumulate<fast>
+    lhs(#tensor, %a : memref<512x384xf8E4M3FN>)
+    rhs(#k192, %b : memref<512x384xf8E4M3FN>) micro(%bf : memref<512x2xf32>)
+    outs(%c : memref<512x512xf32>)
+  return
+}
+
+// -----
+
+#tensor = #moss.scheme<f8E4M3FN, global = jit>
+
+// A schedule that is there stays, whatever the options say.
+// CHECK-LABEL: func @given(
+// CHECK: schedule(<tile = [64, 64, 32], stages = 1, consumers = 1, raster = 1, blocks = 1>)
+// OPTIONS-LABEL: func @given(
+// OPTIONS: schedule(<tile = [64, 64, 32], stages = 1, consumers = 1, raster = 1, blocks = 1>)
+func.func @given(%a: memref<0x512xf8E4M3FN>, %b: memref<512x512xf8E4M3FN>, %c: memref<0x512xf32>) {
+  moss.scaled_matmul #moss.accumulate<fast>
+    lhs(#tensor, %a : memref<0x512xf8E4M3FN>) rhs(#tensor, %b : memref<512x512xf8E4M3FN>)
+    outs(%c : memref<0x512xf32>)
+    schedule(<tile = [64, 64, 32], stages = 1, consumers = 1, raster = 1, blocks = 1>)
+  return
+}

@@ -1,0 +1,52 @@
+// RUN: moss-opt %s --moss-tile-to-loops -split-input-file -verify-diagnostics
+
+#tensor = #moss.scheme<f8E4M3FN, global = jit>
+
+func.func @no_schedule(%a: memref<64x256xf8E4M3FN>, %b: memref<64x256xf8E4M3FN>, %c: memref<64x64xf32>) {
+  // expected-error @+1 {{has no schedule; run moss-choose-schedule or attach one}}
+  moss.scaled_matmul #moss.accumulate<fast>
+    lhs(#tensor, %a : memref<64x256xf8E4M3FN>) rhs(#tensor, %b : memref<64x256xf8E4M3FN>)
+    outs(%c : memref<64x64xf32>)
+  return
+}
+
+// -----
+
+#tensor = #moss.scheme<f8E4M3FN, global = jit>
+
+func.func @tensors(%a: tensor<64x256xf8E4M3FN>, %b: tensor<64x256xf8E4M3FN>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  // expected-error @+1 {{must be on memrefs to be tiled; bufferize first}}
+  %0 = moss.scaled_matmul #moss.accumulate<fast>
+    lhs(#tensor, %a : tensor<64x256xf8E4M3FN>) rhs(#tensor, %b : tensor<64x256xf8E4M3FN>)
+    outs(%c : tensor<64x64xf32>)
+    schedule(<tile = [32, 32, 128], stages = 1, consumers = 1, raster = 1, blocks = 1>) -> tensor<64x64xf32>
+  return %0 : tensor<64x64xf32>
+}
+
+// -----
+
+#tensor = #moss.scheme<f8E4M3FN, global = jit>
+#mx = #moss.scheme<f8E4M3FN, micro = f8E8M0FNU, group = [1, 32], global = unit, rounding = ceil>
+
+func.func @group(%a: memref<64x256xf8E4M3FN>, %am: memref<64x8xf8E8M0FNU>, %b: memref<64x256xf8E4M3FN>, %c: memref<64x64xf32>) {
+  // expected-error @+1 {{tile K = 128 spans several micro groups of 32 elements; use a tile K that divides it and is a multiple of 32}}
+  moss.scaled_matmul #moss.accumulate<fast>
+    lhs(#mx, %a : memref<64x256xf8E4M3FN>) micro(%am : memref<64x8xf8E8M0FNU>)
+    rhs(#tensor, %b : memref<64x256xf8E4M3FN>)
+    outs(%c : memref<64x64xf32>)
+    schedule(<tile = [32, 32, 128], stages = 1, consumers = 1, raster = 1, blocks = 1>)
+  return
+}
+
+// -----
+
+#tensor = #moss.scheme<f8E4M3FN, global = jit>
+
+func.func @interval(%a: memref<64x256xf8E4M3FN>, %b: memref<64x256xf8E4M3FN>, %c: memref<64x64xf32>) {
+  // expected-error @+1 {{the promotion interval 64 must be a multiple of tile K = 128}}
+  moss.scaled_matmul #moss.accumulate<promoted(64)>
+    lhs(#tensor, %a : memref<64x256xf8E4M3FN>) rhs(#tensor, %b : memref<64x256xf8E4M3FN>)
+    outs(%c : memref<64x64xf32>)
+    schedule(<tile = [32, 32, 128], stages = 1, consumers = 1, raster = 1, blocks = 1>)
+  return
+}

@@ -9,6 +9,7 @@
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/Transforms/RequestCWrappers.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/Transforms/Passes.h"
@@ -67,6 +68,8 @@ static void addLLVMPasses(OpPassManager &pm) {
 
 void moss::buildCPUPipeline(OpPassManager &pm,
                             const CPUPipelineOptions &options) {
+  // Callable from C, as the functions of the GPU's host code are.
+  pm.addNestedPass<func::FuncOp>(LLVM::createLLVMRequestCWrappersPass());
   addTilePasses(pm, options.arithmetic);
   addLLVMPasses(pm);
   pm.addPass(createMossVerifyLowered());

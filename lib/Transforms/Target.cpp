@@ -147,6 +147,6 @@ ScheduleAttr moss::chooseSchedule(const TargetInfo &target, ScaledMatmulOp op,
   }
   return ScheduleAttr::get(op.getContext(), tileM, tileN, tileK,
                            overrides.stages.value_or(stages), consumers,
-                           overrides.raster.value_or(8),
+                           overrides.raster.value_or(isCPU || promotes ? 8 : 16),
                            overrides.blocks.value_or(target.multiprocessors));
 }

@@ -5,25 +5,28 @@
 
 For each shape M x N x K and each way to accumulate, writes to OUT
 
-- NAME.cubin, the kernel of one moss.scaled_matmul: the left operand under row
+- NAME.cubin and NAME.ptx, the kernel of one moss.scaled_matmul: the left operand under row
   micro scales and a global scale, the right one under one scale, BF16 out;
 - an entry of kernels.json: its launch (grid, block, shared memory) and, in
   order, its arguments, which run.py fills in.
 
 Needs a built Moss and CUDA's ptxas, but no GPU. OUT is all that run.py needs on
 the machine with the GPU. Fails if ptxas reports spills or serializes wgmma.
+Environment: MOSS_BUILD_DIR (default: build in this project).
 """
 
 import argparse
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 
 SHAPES = ("8192x4096x4096,8192x22016x4096,8192x4096x11008,4096x4096x4096,"
           "8192x8192x8192,4096x7168x16384,4096x24576x1536")
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILD = os.environ.get("MOSS_BUILD_DIR", os.path.join(ROOT, "build"))
 
 SOURCE = """\
 #row = #moss.scheme<f8E4M3FN, micro = f8E8M0FNU, group = [1, full], global = jit, rounding = ceil>
@@ -45,7 +48,7 @@ PARAMETERS = ["lhs", "micro", "lhs_global", "rhs", "rhs_global", "out"]
 
 def tool(name, *arguments, text):
     """The output of a tool of Moss, given `text`."""
-    command = [os.path.join(ROOT, "build", "bin", name), *arguments]
+    command = [os.path.join(BUILD, "bin", name), *arguments]
     done = subprocess.run(command, input=text, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{' '.join(command)} failed:\n{done.stderr[:2000]}")
@@ -89,8 +92,11 @@ def launch(kernel):
 
 def assemble(ptx, output, ptxas):
     """PTX to a cubin; an error if the kernel is not what it should be."""
-    done = subprocess.run([ptxas, "-arch=sm_90a", "-v", "-o", output, "-"],
-                          input=ptx, capture_output=True, text=True)
+    source = os.path.splitext(output)[0] + ".ptx"
+    with open(source, "w") as file:
+        file.write(ptx)
+    done = subprocess.run([ptxas, "-arch=sm_90a", "-v", "-o", output, source],
+                          capture_output=True, text=True)
     report = done.stdout + done.stderr
     spills = re.findall(r"(\d+) bytes spill", report)
     if done.returncode or any(map(int, spills)) or "serializ" in report:
@@ -121,7 +127,8 @@ def main():
     parser.add_argument("--modes", default="fast,promoted")
     parser.add_argument("--options", default="",
                         help="more options of moss-fp8-lower, as a schedule")
-    parser.add_argument("--ptxas", default="/usr/local/cuda/bin/ptxas")
+    parser.add_argument("--ptxas", default=shutil.which("ptxas") or
+                        "/usr/local/cuda/bin/ptxas")
     options = parser.parse_args()
     os.makedirs(options.out, exist_ok=True)
     kernels = [build([int(extent) for extent in shape.split("x")], mode, options)

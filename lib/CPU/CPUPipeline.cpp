@@ -9,9 +9,11 @@
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/Transforms/RequestCWrappers.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/Transforms/Passes.h"
+#include "mlir/Dialect/Vector/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "moss/CPU/Pipeline.h"
@@ -36,7 +38,10 @@ static void addTilePasses(OpPassManager &pm, MmaArithmetic arithmetic) {
 }
 
 static void addLLVMPasses(OpPassManager &pm) {
+  pm.addNestedPass<func::FuncOp>(vector::createLowerVectorMultiReductionPass(
+      vector::VectorMultiReductionLowering::InnerReduction));
   pm.addPass(createConvertVectorToSCFPass());
+  pm.addPass(createMossHoistAllocas());
   // bf16 is expanded, since LLVM calls a library function for it on a CPU
   // without such an instruction.
   arith::ArithEmulateUnsupportedFloatsOptions emulateOptions;
@@ -67,6 +72,8 @@ static void addLLVMPasses(OpPassManager &pm) {
 
 void moss::buildCPUPipeline(OpPassManager &pm,
                             const CPUPipelineOptions &options) {
+  // Callable from C, as the functions of the GPU's host code are.
+  pm.addNestedPass<func::FuncOp>(LLVM::createLLVMRequestCWrappersPass());
   addTilePasses(pm, options.arithmetic);
   addLLVMPasses(pm);
   pm.addPass(createMossVerifyLowered());

@@ -24,6 +24,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "moss/GPU/Passes.h"
 #include "moss/Transforms/QuantizeEmitter.h"
 #include "moss/Transforms/ScaleArithmetic.h"
@@ -71,8 +72,8 @@ protected:
     // gpu.subgroup_reduce has a lowering to this instruction for the signed
     // maximum only, and only by an option of the conversion.
     Value allLanes = createConstant(b, b.getI32Type(), int64_t(-1));
-    return NVVM::ReduxOp::create(b, bits.getType(), bits,
-                                 NVVM::ReduxKind::UMAX, allLanes);
+    return NVVM::ReduxOp::create(b, bits.getType(), bits, NVVM::ReduxKind::UMAX,
+                                 allLanes);
   }
   /// The maximum over the team, known to all of its threads.
   Value emitTeamMax(Value bits);

@@ -70,6 +70,33 @@ def MossExpandFp8 : Pass<"moss-expand-fp8"> {
 // moss-load-scales-to-loops
 //===----------------------------------------------------------------------===//
 
+def MossHoistAllocas : Pass<"moss-hoist-allocas"> {
+  let summary = "Move stack memory of fixed size to the function's entry";
+  let description = [{
+    The lowering of vector transfers allocates stack memory inside loops. It is
+    freed at the end of an iteration as long as there are loops, but not once
+    they are branches, and the stack overflows. Memory of fixed size moves to
+    the entry of the function; what stands in a `memref.alloca_scope` stays.
+
+    Upstream's `buffer-loop-hoisting` also moves heap allocations, and leaves
+    their deallocations in the loop.
+
+    ```mlir
+    scf.for %i = %c0 to %n step %c1 {
+      %m = memref.alloca() : memref<vector<4x8xf32>>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    %m = memref.alloca() : memref<vector<4x8xf32>>
+    scf.for %i = %c0 to %n step %c1 {
+    }
+    ```
+  }];
+}
+
 def MossLoadScalesToLoops : Pass<"moss-load-scales-to-loops"> {
   let summary = "Lower moss.load_scales to loops of scalar loads";
   let description = [{

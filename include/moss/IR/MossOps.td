@@ -90,11 +90,17 @@ def Moss_QuantizeOp : Moss_TensorOp<"quantize"> {
     clamped to [-127, 127]. Its special cases:
 
     - a group of zeros has `e = -127` and zeros (signs kept) as payload;
-    - a group with a NaN or an infinity has micro code 255 (NaN), and NaN as
-      every payload element; without micro scales the group is the tensor, and
-      its global scale is NaN. Other groups are unaffected;
+    - a group with a NaN or an infinity has micro code 255 (NaN), and NaN (0x7f)
+      as every payload element. Other groups are unaffected. Without micro
+      scales the group is the tensor, and a jit scale is NaN; under another
+      global scale, which is known before, only the NaN or infinity itself
+      becomes NaN;
     - a jit scale of a tensor without finite non-zero elements is 1; it is never
       below 2^-126, so that its reciprocal is finite and normal.
+
+    An f32 micro scale is `amax / (s * fmax)` rounded up to f32, at least 2^-126,
+    1 for a group of zeros and NaN for one with a NaN or an infinity; its
+    reciprocal in f32 takes the place of `2^-e`.
 
     ```mlir
     %q:3 = moss.quantize #scheme ins(%x : tensor<8x64xbf16>)
@@ -132,7 +138,9 @@ def Moss_DequantizeOp : Moss_TensorOp<"dequantize"> {
   let summary = "the values that a quantized matrix stands for";
   let description = [{
     `init[i, k] = payload[i, k] * micro[i / groupOuter, k / groupK] * global`,
-    rounded to the element type of `init` (bf16 or f32). The operands have the
+    rounded to f32, and from there to the element type of `init` (bf16 or f32).
+    Scales are combined as in `rescale`, so that no intermediate overflows or
+    flushes when the result is representable. The operands have the
     shapes of the results of `quantize`; `global` is absent when it is 1.
     Unlike `quantize` it never transposes.
 

@@ -1,4 +1,4 @@
-// The emulated matrix unit against exact rational arithmetic, to the bit:
+// The emulated matrix unit against exact integer arithmetic, to the bit:
 // ragged shapes, every mix of formats, promoted and fast accumulation, NaNs and
 // infinities. NaNs too must have the bits of the matrix unit.
 //

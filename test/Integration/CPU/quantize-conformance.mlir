@@ -2,7 +2,7 @@
 // infinities, ties around the largest FP8 number and on its subnormal grid: a
 // special group must not affect others, and no scale may be unusable.
 
-// DEFINE: %{reference} = %python %S/Inputs/quantize_reference.py
+// DEFINE: %{reference} = %python %S/../Inputs/quantize-reference.py
 // DEFINE: %{lower} = moss-opt --moss-quantize-to-loops --moss-expand-fp8 \
 // DEFINE:   --arith-expand="include-bf16=true" --convert-scf-to-cf --convert-vector-to-llvm \
 // DEFINE:   --expand-strided-metadata --finalize-memref-to-llvm --convert-arith-to-llvm \

@@ -1,7 +1,7 @@
 // All 65,536 BF16 numbers, quantized to f8E4M3FN and back, give the very bits of an
 // independent reference: payload, micro scales, global scale, and values.
 
-// DEFINE: %{reference} = %python %S/Inputs/quantize_reference.py
+// DEFINE: %{reference} = %python %S/../Inputs/quantize-reference.py
 // DEFINE: %{lower} = moss-opt --moss-quantize-to-loops --moss-expand-fp8 \
 // DEFINE:   --arith-expand="include-bf16=true" --convert-scf-to-cf --convert-vector-to-llvm \
 // DEFINE:   --expand-strided-metadata --finalize-memref-to-llvm --convert-arith-to-llvm \

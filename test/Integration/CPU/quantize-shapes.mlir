@@ -1,7 +1,7 @@
 // Shapes of matrices and groups, static and dynamic, against an independent
 // reference.
 
-// DEFINE: %{reference} = %python %S/Inputs/quantize_reference.py
+// DEFINE: %{reference} = %python %S/../Inputs/quantize-reference.py
 // DEFINE: %{lower} = moss-opt --moss-quantize-to-loops --moss-expand-fp8 \
 // DEFINE:   --arith-expand="include-bf16=true" --convert-scf-to-cf --convert-vector-to-llvm \
 // DEFINE:   --expand-strided-metadata --finalize-memref-to-llvm --convert-arith-to-llvm \

@@ -1,4 +1,4 @@
-"""What the CPU twin must give, to the bit, in exact rational arithmetic.
+"""What the CPU twin must give, to the bit, in exact integer arithmetic.
 
 Prints the f32 bits (as signed 32-bit integers, a line each) of A B^T for codes
 A [M, K] and B [N, K] that are hashes of their position and a seed, under the
@@ -13,8 +13,10 @@ and by E8M0 codes of rows and columns that are hashes, too.
 import argparse
 import math
 import struct
-from fractions import Fraction
 
+# Numbers are integers, in units of 2^-UNIT for codes and of their square for
+# products and sums.
+UNIT = 64
 FORMATS = {"e4m3": (3, 7, 0x7F), "e5m2": (2, 15, 0x7C)}
 NAN, INF = float("nan"), float("inf")
 
@@ -29,21 +31,24 @@ def decode(code, name):
     field, fraction = magnitude >> fraction_bits, magnitude % (1 << fraction_bits)
     exponent = max(field, 1) - bias
     significand = fraction + ((1 << fraction_bits) if field else 0)
-    value = sign * significand * Fraction(2) ** (exponent - fraction_bits)
+    value = sign * significand << (exponent - fraction_bits + UNIT)
     return value, (exponent if significand else None)
 
 
 def cut(value, exponent, bits=13):
     """Cut toward zero at `bits` fraction bits of 2^exponent."""
-    unit = Fraction(2) ** (exponent - bits)
-    return int(value / unit) * unit
+    shift = exponent - bits + 2 * UNIT
+    magnitude = abs(value) >> shift << shift
+    return magnitude if value > 0 else -magnitude
 
 
 def exponent_of(value):
     """Exponent of the leading one of a non-zero number."""
-    value = abs(value)
-    exponent = value.numerator.bit_length() - value.denominator.bit_length()
-    return exponent if Fraction(2) ** exponent <= value else exponent - 1
+    return abs(value).bit_length() - 1 - 2 * UNIT
+
+
+def to_float(value):
+    return value if is_special(value) else value / (1 << 2 * UNIT)
 
 
 def f32(value):
@@ -62,31 +67,31 @@ def step(acc, pairs):
     """One step of 32: pairs of decoded (value, exponent)."""
     specials = [v for pair in pairs for v, _ in pair if is_special(v)]
     if specials or is_special(acc):
-        total = float(acc)
+        total = to_float(acc)
         for (a, _), (b, _) in pairs:
             total += float(a) * float(b)
         return total
     terms = [(a * b, ea + eb) for (a, ea), (b, eb) in pairs if a and b]
     if acc:
-        terms.append((acc, max(exponent_of(acc), -126)))
+        terms.append((acc, exponent_of(acc)))
     if not terms:
-        return Fraction(0)
+        return 0
     top = max(exponent for _, exponent in terms)
     total = sum(cut(value, top) for value, _ in terms)
-    return cut(total, exponent_of(total)) if total else Fraction(0)
+    return cut(total, exponent_of(total)) if total else 0
 
 
 def dot(row, col, promote):
     """Sum over K; `promote` > 0 adds partial sums into f32 so often."""
-    zero = (Fraction(0), None)
+    zero = (0, None)
     padding = [zero] * (-len(row) % 32)
     pairs = list(zip(row + padding, col + padding))
-    total, acc = 0.0, Fraction(0)
+    total, acc = 0.0, 0
     for k in range(0, len(pairs), 32):
         acc = step(acc, pairs[k : k + 32])
         if promote and (k + 32) % promote == 0:
-            total, acc = f32(total + float(acc)), Fraction(0)
-    return f32(total + float(acc)) if promote else float(acc)
+            total, acc = f32(total + to_float(acc)), 0
+    return f32(total + to_float(acc)) if promote else to_float(acc)
 
 
 def hashed(position):

@@ -5,13 +5,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """An independent reference for moss.quantize and moss.dequantize.
 
-    quantize_reference.py program CASE   prints an MLIR program that quantizes
+    quantize-reference.py program CASE   prints an MLIR program that quantizes
                                          and dequantizes a matrix and prints
                                          all bytes of the results
-    quantize_reference.py check CASE     compares such output, on stdin, with
+    quantize-reference.py check CASE     compares such output, on stdin, with
                                          the definition of the ops
-    quantize_reference.py function CASE  prints only the function, which
-    quantize_reference.py run CASE       calls on a GPU, from --library, to
+    quantize-reference.py function CASE  prints only the function, which
+    quantize-reference.py run CASE       calls on a GPU, from --library, to
                                          compare its results
 
 CASE is a list of options, the same for both. The definition is evaluated in

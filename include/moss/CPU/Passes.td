@@ -67,7 +67,7 @@ def MossExpandFp8 : Pass<"moss-expand-fp8"> {
 }
 
 //===----------------------------------------------------------------------===//
-// moss-load-scales-to-loops
+// moss-hoist-allocas
 //===----------------------------------------------------------------------===//
 
 def MossHoistAllocas : Pass<"moss-hoist-allocas"> {
@@ -96,6 +96,10 @@ def MossHoistAllocas : Pass<"moss-hoist-allocas"> {
     ```
   }];
 }
+
+//===----------------------------------------------------------------------===//
+// moss-load-scales-to-loops
+//===----------------------------------------------------------------------===//
 
 def MossLoadScalesToLoops : Pass<"moss-load-scales-to-loops"> {
   let summary = "Lower moss.load_scales to loops of scalar loads";

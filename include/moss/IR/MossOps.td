@@ -260,7 +260,8 @@ def Moss_RescaleOp : Moss_Op<"rescale", [
     result is representable. With `c` the product of the scalars' significands,
     each in [1, 2), and x the sum of all exponents, the result is
     `(tile * (c * 2^x1)) * 2^x2`, each multiplication rounded to f32, where x1 is
-    x clamped to [-126, 125] (so that `c * 2^x1` is exact and finite) and x2 is
+    x clamped to [-126, 125], or to [-126, 123] when more than two scales have
+    significands (so that `c * 2^x1` is exact and finite), and x2 is
     `x - x1` clamped to [-126, 126]. An f32 row or column scale takes part like
     a scalar, after the scalars, rows first. E8M0 code 255 makes the result NaN.
 

@@ -110,16 +110,21 @@ def encode(name, x):
     """The FP8 code of an f32 number: nearest, ties to even, saturating."""
     if x != x:
         return NAN8
+    sign = 0x80 if math.copysign(1.0, x) < 0 else 0
+    return sign | encode_magnitude(name, abs(x))
+
+
+@functools.lru_cache(None)
+def encode_magnitude(name, x):
     values = finite_values(name)
-    sign = 0x80 if struct.pack("<f", x)[3] & 0x80 else 0
-    magnitude = min(abs(x), values[-1])
-    above = bisect.bisect_left(values, magnitude)
-    if values[above] == magnitude:
-        return sign | above
-    low, high = magnitude - values[above - 1], values[above] - magnitude
+    x = min(x, values[-1])
+    above = bisect.bisect_left(values, x)
+    if values[above] == x:
+        return above
+    low, high = x - values[above - 1], values[above] - x
     if low != high:
-        return sign | (above - 1 if low < high else above)
-    return sign | (above - 1 if above % 2 else above)
+        return above - 1 if low < high else above
+    return above - 1 if above % 2 else above
 
 
 # Scales ----------------------------------------------------------------------
@@ -280,15 +285,20 @@ def reference(case):
     return payload, micro, s, yielded, groups
 
 
-def dequantized(case, code, m, s):
+def dequantized(name, code, m, s):
     """The value in f32, as a double: rounded once if there is one scale that
     is not a power of two; the product of two is rounded before."""
-    if code & 0x7F > FORMATS[case.element][2] or s != s or m != m:
+    if code & 0x7F > FORMATS[name][2] or s != s or m != m:
         return float("nan")
-    q = Fraction(finite_values(case.element)[code & 0x7F])
-    scale = round_fraction(Fraction(m) * Fraction(s), 24, -300)
-    value = float_from_fraction(round_fraction(q * scale, 24, -126))
+    value = dequantized_magnitude(name, code & 0x7F, m, s)
     return -value if code & 0x80 else value
+
+
+@functools.lru_cache(None)
+def dequantized_magnitude(name, code, m, s):
+    q = Fraction(finite_values(name)[code])
+    scale = round_fraction(Fraction(m) * Fraction(s), 24, -300)
+    return float_from_fraction(round_fraction(q * scale, 24, -126))
 
 
 def float_from_fraction(x):
@@ -508,7 +518,7 @@ def check(case, buffers):
         for g, rows_, cols_ in groups:
             m = micro[g][1] if case.micro else 1.0
             for i, k in itertools.product(rows_, cols_):
-                wanted = dequantized(case, payload[i][k], m, s)
+                wanted = dequantized(case.element, payload[i][k], m, s)
                 check_dequantized(bad, i, k, wanted,
                                   struct.unpack_from("<I", y, 4 * (i * cols + k))[0],
                                   struct.unpack_from("<H", z, 2 * (i * cols + k))[0])

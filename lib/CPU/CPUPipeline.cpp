@@ -9,7 +9,6 @@
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/LLVMIR/Transforms/RequestCWrappers.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/Transforms/Passes.h"
@@ -73,7 +72,7 @@ static void addLLVMPasses(OpPassManager &pm) {
 void moss::buildCPUPipeline(OpPassManager &pm,
                             const CPUPipelineOptions &options) {
   // Callable from C, as the functions of the GPU's host code are.
-  pm.addNestedPass<func::FuncOp>(LLVM::createLLVMRequestCWrappersPass());
+  pm.addNestedPass<func::FuncOp>(createMossRequestCWrappers());
   addTilePasses(pm, options.arithmetic);
   addLLVMPasses(pm);
   pm.addPass(createMossVerifyLowered());

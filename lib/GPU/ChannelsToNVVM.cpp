@@ -237,6 +237,10 @@ void KernelLowering::lowerRelease(ReleaseOp release) {
 
 /// Branch on the warpgroup, which a shuffle makes uniform for the assembler.
 void KernelLowering::lowerRoles() {
+  // Without it the assembler may not know how many registers a thread begins
+  // with, and then ignores setmaxregister.
+  func->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                b.getI32IntegerAttr(1));
   b.setInsertionPoint(roles);
   Type i32Type = b.getI32Type();
   Value thread = NVVM::ThreadIdXOp::create(b, i32Type);

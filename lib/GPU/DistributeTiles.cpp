@@ -130,6 +130,8 @@ struct DistributeBroadcast : OpConversionPattern<vector::BroadcastOp> {
     SmallVector<Value> fragments;
     for (int64_t wave = 0; wave < layout.getNumWaves(); ++wave) {
       Value part = parts[parts.size() == 1 ? 0 : wave];
+      OpBuilder::InsertionGuard guard(rewriter);
+      setInsertionPointEarly(rewriter, op, part);
       fragments.push_back(
           broadcast(rewriter, op.getLoc(), source, part, layout));
     }

@@ -47,7 +47,7 @@ void moss::addKernelToNVVMPasses(OpPassManager &pm) {
 }
 
 static void addHostToLLVMPasses(OpPassManager &pm) {
-  pm.addNestedPass<func::FuncOp>(LLVM::createLLVMRequestCWrappersPass());
+  pm.addNestedPass<func::FuncOp>(createMossRequestCWrappers());
   pm.addPass(createMossConvertTensorMapsToLLVM());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());

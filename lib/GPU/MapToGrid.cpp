@@ -153,11 +153,10 @@ struct MapToGridPass : moss::impl::MossMapToGridBase<MapToGridPass> {
       if (failed(checkMappable(forall)))
         return signalPassFailure();
       auto schedule = forall->getAttrOfType<ScheduleAttr>("moss.schedule");
-      // Whether the sum is promoted decides about registers; it was checked
-      // when the schedule was chosen.
-      FailureOr<KernelBudget> budget =
-          computeKernelBudget([&] { return forall.emitOpError(); }, target,
-                              schedule, /*isPromoted=*/false);
+      // How many sums are held decides about registers; it was checked when the
+      // schedule was chosen.
+      FailureOr<KernelBudget> budget = computeKernelBudget(
+          [&] { return forall.emitOpError(); }, target, schedule, TileSums());
       if (failed(budget))
         return signalPassFailure();
       GridMapper(forall, schedule, *budget).run();

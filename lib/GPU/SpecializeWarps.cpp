@@ -178,9 +178,9 @@ struct SpecializeWarpsPass
                        "moss-map-to-grid");
       return signalPassFailure();
     }
-    FailureOr<KernelBudget> budget = computeKernelBudget(
-        [&] { return func.emitOpError(); }, *lookupTarget("sm_90a"), schedule,
-        /*isPromoted=*/false);
+    FailureOr<KernelBudget> budget =
+        computeKernelBudget([&] { return func.emitOpError(); },
+                            *lookupTarget("sm_90a"), schedule, TileSums());
     if (failed(budget) || failed(checkRepeatable(func)))
       return signalPassFailure();
     WarpSpecializeOp roles =

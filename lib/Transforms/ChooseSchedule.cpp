@@ -76,9 +76,10 @@ private:
   }
 
   static WalkResult checkBudget(const TargetInfo &info, ScaledMatmulOp op) {
-    return LogicalResult(computeKernelBudget([&] { return op.emitOpError(); },
-                                             info, *op.getSchedule(),
-                                             !op.getAccumulate().isFast()));
+    ScheduleAttr schedule = *op.getSchedule();
+    return LogicalResult(
+        computeKernelBudget([&] { return op.emitOpError(); }, info, schedule,
+                            getTileSums(op, schedule.getTileK())));
   }
 };
 } // namespace

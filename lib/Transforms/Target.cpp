@@ -62,7 +62,7 @@ static std::pair<int64_t, int64_t> splitRegisters(const TargetInfo &target,
 FailureOr<KernelBudget>
 moss::computeKernelBudget(function_ref<InFlightDiagnostic()> emitError,
                           const TargetInfo &target, ScheduleAttr schedule,
-                          bool isPromoted) {
+                          TileSums sums) {
   int64_t m = schedule.getTileM(), n = schedule.getTileN();
   int64_t k = schedule.getTileK(), consumers = schedule.getConsumers();
   if (m % (64 * consumers) != 0)
@@ -95,14 +95,17 @@ moss::computeKernelBudget(function_ref<InFlightDiagnostic()> emitError,
   std::tie(budget.producerRegisters, budget.consumerRegisters) =
       splitRegisters(target, consumers);
   int64_t perWave = n / 2, waves = m / (64 * consumers);
-  // Promotion adds the partial sums of one wave at a time.
-  budget.accumulatorRegisters = perWave * waves + (isPromoted ? perWave : 0);
+  // Partial sums are added one wave at a time.
+  budget.accumulatorRegisters =
+      perWave * (waves * sums.tiles + (sums.hasPartial ? 1 : 0));
   // Addresses, descriptors, scales and the epilogue need the rest.
   const int64_t overhead = 36;
   if (budget.accumulatorRegisters + overhead > budget.consumerRegisters)
     return emitError() << "the schedule needs " << budget.accumulatorRegisters
                        << " accumulator registers a thread"
-                       << (isPromoted ? " (promotion holds a second set)" : "")
+                       << (sums.tiles > 1 || sums.hasPartial
+                               ? " (partial sums included)"
+                               : "")
                        << ", but " << budget.consumerRegisters - overhead
                        << " are left; use a smaller tile or more consumers";
   return budget;
@@ -111,6 +114,36 @@ moss::computeKernelBudget(function_ref<InFlightDiagnostic()> emitError,
 //===----------------------------------------------------------------------===//
 // Schedules
 //===----------------------------------------------------------------------===//
+
+int64_t moss::getChainLength(ScaledMatmulOp op, int64_t tileK) {
+  int64_t length =
+      op.getAccumulate().isFast() ? tileK : op.getAccumulate().getInterval();
+  for (SchemeAttr scheme : {op.getLhsScheme(), op.getRhsScheme()})
+    if (!scheme.isConstantAlongK())
+      length = std::gcd(length, scheme.getGroupK());
+  return length;
+}
+
+TileSums moss::getTileSums(ScaledMatmulOp op, int64_t tileK) {
+  int64_t chain = getChainLength(op, tileK), group = 0;
+  bool isExact = true;
+  for (SchemeAttr scheme : {op.getLhsScheme(), op.getRhsScheme()}) {
+    isExact &= scheme.isMicroPowerOfTwo();
+    if (!scheme.isConstantAlongK())
+      group = std::gcd(group, scheme.getGroupK());
+  }
+  TileSums sums;
+  // Scales that move to the boundary of a group leave a sum on either side.
+  if (isExact && group > chain)
+    ++sums.tiles;
+  bool isFused =
+      op.getAccumulate().isFast() && isExact && (group == 0 || group > chain);
+  if (chain > tileK)
+    ++sums.tiles;
+  else
+    sums.hasPartial = !isFused;
+  return sums;
+}
 
 /// The largest K extent of a tile, up to `preferred`, on which every micro
 /// scale is constant and which divides the promotion interval.
@@ -127,13 +160,13 @@ static int64_t chooseTileK(ScaledMatmulOp op, int64_t preferred) {
 ScheduleAttr moss::chooseSchedule(const TargetInfo &target, ScaledMatmulOp op,
                                   const ScheduleOverrides &overrides) {
   bool isCPU = target.kind == TargetKind::CPU;
-  // Fast accumulation has registers for a wide tile, which moves the fewest
-  // bytes; promotion needs two waves a warpgroup, so that the additions of one
-  // hide behind the products of the other.
-  bool promotes = !op.getAccumulate().isFast();
-  int64_t m = isCPU ? 32 : promotes ? 256 : 128;
-  int64_t n = isCPU ? 32 : promotes ? 128 : 256;
   int64_t tileK = overrides.tileK.value_or(chooseTileK(op, 128));
+  TileSums sums = getTileSums(op, tileK);
+  // A single sum has registers for a wide tile, which moves the fewest bytes;
+  // partial sums need two waves a warpgroup, so that the additions of one hide
+  // behind the products of the other, if only one wave of them is held.
+  int64_t m = isCPU ? 32 : sums.tiles == 1 && sums.hasPartial ? 256 : 128;
+  int64_t n = isCPU ? 32 : sums.tiles == 1 && !sums.hasPartial ? 256 : 128;
   int64_t tileM = overrides.tileM.value_or(m);
   int64_t tileN = overrides.tileN.value_or(n);
   int64_t consumers = overrides.consumers.value_or(isCPU ? 1 : 2);
@@ -147,6 +180,6 @@ ScheduleAttr moss::chooseSchedule(const TargetInfo &target, ScaledMatmulOp op,
   }
   return ScheduleAttr::get(op.getContext(), tileM, tileN, tileK,
                            overrides.stages.value_or(stages), consumers,
-                           overrides.raster.value_or(8),
+                           overrides.raster.value_or(isCPU || promotes ? 8 : 16),
                            overrides.blocks.value_or(target.multiprocessors));
 }

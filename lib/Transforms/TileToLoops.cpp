@@ -12,13 +12,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "moss/Transforms/Passes.h"
-#include <numeric>
+#include "moss/Transforms/Target.h"
 
 namespace mlir::moss {
 #define GEN_PASS_DEF_MOSSTILETOLOOPS
@@ -73,18 +75,7 @@ private:
   Value emitSum(Value m, Value n);
   SmallVector<Value> loadGlobalScales();
   void storeTile(Value tile, Value m, Value n);
-
-  /// How many elements of K are summed by moss.mma before its sum is rescaled
-  /// and added.
-  int64_t getChainLength() {
-    int64_t length = op.getAccumulate().isFast()
-                         ? schedule.getTileK()
-                         : op.getAccumulate().getInterval();
-    for (SchemeAttr scheme : {lhs.scheme, rhs.scheme})
-      if (!scheme.isConstantAlongK())
-        length = std::gcd(length, scheme.getGroupK());
-    return length;
-  }
+  void emitEmptySum();
 
   ScaledMatmulOp op;
   ScheduleAttr schedule;
@@ -156,7 +147,7 @@ Value TileLoopEmitter::multiplyInterval(Value m, Value n, Value k, Value kEnd) {
 }
 
 Value TileLoopEmitter::emitSum(Value m, Value n) {
-  int64_t chain = getChainLength();
+  int64_t chain = getChainLength(op, schedule.getTileK());
   Value c0 = index(0);
   // Scales that are constant along K are read once, before the loop.
   Value rows, cols;
@@ -170,13 +161,14 @@ Value TileLoopEmitter::emitSum(Value m, Value n) {
       [&](OpBuilder &, Location, Value k, ValueRange args) {
         OpBuilder::InsertionGuard guard(b);
         b.setInsertionPointToEnd(args.front().getParentBlock());
+        // Scales before products: what is computed from them need not wait.
+        Value r = rows ? rows : loadScales(lhs, m, k);
+        Value c = cols ? cols : loadScales(rhs, n, k);
         Value partial =
             chain == schedule.getTileK()
                 ? multiply(m, n, k, zero)
                 : multiplyInterval(m, n, k,
                                    arith::AddIOp::create(b, k, index(chain)));
-        Value r = rows ? rows : loadScales(lhs, m, k);
-        Value c = cols ? cols : loadScales(rhs, n, k);
         if (r || c)
           partial = RescaleOp::create(b, partial, r, c, ValueRange{});
         Value sum = arith::AddFOp::create(b, args.front(), partial);
@@ -220,7 +212,21 @@ void TileLoopEmitter::storeTile(Value tile, Value m, Value n) {
                                   ArrayRef<bool>(inBounds));
 }
 
+/// A sum over nothing is zero, and adding it changes nothing. A loop without
+/// iterations would be folded, and leave tiles that no product distributes.
+void TileLoopEmitter::emitEmptySum() {
+  Type elementType = cast<MemRefType>(op.getInit().getType()).getElementType();
+  if (!op.getAccumulates()) {
+    Value scalar = arith::ConstantOp::create(b, b.getZeroAttr(elementType));
+    linalg::FillOp::create(b, scalar, op.getInit());
+  }
+  op.erase();
+}
+
 void TileLoopEmitter::emit() {
+  if (cast<MemRefType>(op.getLhs().getType()).getDimSize(1) == 0 ||
+      cast<MemRefType>(op.getRhs().getType()).getDimSize(1) == 0)
+    return emitEmptySum();
   kExtent = dim(op.getLhs(), 1);
   zero = arith::ConstantOp::create(b, b.getZeroAttr(getSumType()));
   auto forall = scf::ForallOp::create(
@@ -231,6 +237,13 @@ void TileLoopEmitter::emit() {
                              b.getIndexAttr(schedule.getTileN())},
       ValueRange{}, std::nullopt);
   forall->setAttr("moss.schedule", schedule);
+  // Loops that are mapped to something are not folded when they have a single
+  // iteration, so that small results get a kernel too.
+  auto mapTo = [&](gpu::MappingId id) -> Attribute {
+    return gpu::GPUBlockMappingAttr::get(b.getContext(), id);
+  };
+  forall.setMappingAttr(b.getArrayAttr(
+      {mapTo(gpu::MappingId::DimY), mapTo(gpu::MappingId::DimX)}));
   b.setInsertionPoint(forall.getTerminator());
   Value m = forall.getInductionVar(0), n = forall.getInductionVar(1);
   SmallVector<Value> scalars = loadGlobalScales();

@@ -13,6 +13,7 @@ gpu.module @m {
   // each stage, and all wait for it.
   // CHECK-LABEL: gpu.func @roles(
   // CHECK-SAME:  %[[MA:[a-z0-9_]+]]: !moss.tensor_map<128x64xf8E4M3FN, swizzle = 64>, %[[MB:[a-z0-9_]+]]: {{.*}}, %[[I:[a-z0-9_]+]]: i32, %[[M:[a-z0-9_]+]]: index, %[[K:[a-z0-9_]+]]: index
+  // CHECK-SAME:  attributes {nvvm.minctasm = 1 : i32}
   // CHECK-DAG:     %[[SMEM:[a-z0-9_]+]] = llvm.mlir.addressof @moss_shared_memory
   // CHECK-DAG:     %[[TID:[a-z0-9_]+]] = nvvm.read.ptx.sreg.tid.x
   // CHECK:         %[[FIRST:[a-z0-9_]+]] = arith.cmpi eq, %[[TID]], %c0_i32

@@ -16,12 +16,16 @@ gpu.module @m {
   // CHECK:         %[[ROW:[a-z0-9_]+]] = arith.addi %[[W16]], %[[L4]]
   // CHECK:         %[[Q:[a-z0-9_]+]] = arith.andi %[[L]], %c3_i32
   // CHECK:         %[[COL:[a-z0-9_]+]] = arith.shli %[[Q]], %c1_i32
-  // CHECK:         %[[R0:[a-z0-9_]+]] = vector.shuffle %[[ROWS0:[a-z0-9_]+]], %[[ROWS0]] [0, 0, 1, 1, 0, 0, 1, 1] : vector<2xi8>
-  // CHECK:         %[[R1:[a-z0-9_]+]] = vector.shuffle %[[ROWS1:[a-z0-9_]+]], %[[ROWS1]] [0, 0, 1, 1, 0, 0, 1, 1] : vector<2xi8>
-  // CHECK:         %[[C0:[a-z0-9_]+]] = vector.shuffle %[[COLS:[a-z0-9_]+]], %[[COLS]] [0, 1, 0, 1, 2, 3, 2, 3] : vector<4xi8>
-  // CHECK:         arith.addi %[[R0]], %[[C0]] : vector<8xi8>
+  // CHECK:         %[[COLS:[a-z0-9_]+]] = arith.muli %{{.*}} : vector<4xi8>
+  // CHECK:         %[[C0:[a-z0-9_]+]] = vector.shuffle %[[COLS]], %[[COLS]] [0, 1, 0, 1, 2, 3, 2, 3] : vector<4xi8>
   // CHECK:         %[[C1:[a-z0-9_]+]] = vector.shuffle %[[COLS]], %[[COLS]] [0, 1, 0, 1, 2, 3, 2, 3] : vector<4xi8>
-  // CHECK:         arith.addi %[[R1]], %[[C1]] : vector<8xi8>
+  //                A wave is done before the next.
+  // CHECK:         %[[ROWS0:[a-z0-9_]+]] = arith.addi %{{.*}} : vector<2xi8>
+  // CHECK-NEXT:    %[[R0:[a-z0-9_]+]] = vector.shuffle %[[ROWS0]], %[[ROWS0]] [0, 0, 1, 1, 0, 0, 1, 1] : vector<2xi8>
+  // CHECK-NEXT:    arith.addi %[[R0]], %[[C0]] : vector<8xi8>
+  // CHECK:         %[[ROWS1:[a-z0-9_]+]] = arith.addi %{{.*}} : vector<2xi8>
+  // CHECK-NEXT:    %[[R1:[a-z0-9_]+]] = vector.shuffle %[[ROWS1]], %[[ROWS1]] [0, 0, 1, 1, 0, 0, 1, 1] : vector<2xi8>
+  // CHECK-NEXT:    arith.addi %[[R1]], %[[C1]] : vector<8xi8>
   // CHECK:         arith.muli %[[N]], %c128_i32
   // CHECK-NOT:     vector<256x
   gpu.func @two_waves(%rows: memref<?x?xi8>, %cols: memref<?x?xi8>, %out: memref<?x?xi8>) kernel {

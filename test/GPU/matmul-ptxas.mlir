@@ -25,6 +25,11 @@
 // RUN: sed -e 's/@ACCUMULATE@/promoted(128)/; s/@LHS@/f8E5M2/; s/@RHS@/f8E4M3FN/; s/@OUT@/bf16/' %s \
 // RUN:   | moss-opt --moss-fp8-lower | moss-translate --moss-gpu-binary-to-ptx -o %t.ptx
 // RUN: %ptxas -v -arch=sm_90a %t.ptx -o %t.cubin 2>&1 | FileCheck %s --implicit-check-not=C75 --implicit-check-not=warning
+// Small tiles, of which the assembler would not know the registers at entry, and
+// promotion over several tiles.
+// RUN: sed -e 's/@ACCUMULATE@/promoted(256)/; s/@LHS@/f8E4M3FN/; s/@RHS@/f8E4M3FN/; s/@OUT@/bf16/' %s \
+// RUN:   | moss-opt --moss-fp8-lower="tile=256,64,128" | moss-translate --moss-gpu-binary-to-ptx -o %t.ptx
+// RUN: %ptxas -v -arch=sm_90a %t.ptx -o %t.cubin 2>&1 | FileCheck %s --implicit-check-not=C75 --implicit-check-not=warning
 
 // CHECK: 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 // CHECK: Used 168 registers

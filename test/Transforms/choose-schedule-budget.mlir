@@ -1,14 +1,29 @@
-// RUN: moss-opt %s --moss-choose-schedule -verify-diagnostics
-// RUN: moss-opt %s --moss-choose-schedule="target=cpu"
+// RUN: moss-opt %s --moss-choose-schedule -split-input-file -verify-diagnostics
+// RUN: moss-opt %s --moss-choose-schedule="target=cpu" -split-input-file | FileCheck %s
+// CHECK-COUNT-2: moss.scaled_matmul
 
 #tensor = #moss.scheme<f8E4M3FN, global = jit>
 
 // Given schedules are checked too, but a CPU has no such limits.
 func.func @promoted_wide(%a: memref<512x512xf8E4M3FN>, %b: memref<512x512xf8E4M3FN>, %c: memref<512x512xf32>) {
-  // expected-error @+1 {{the schedule needs 256 accumulator registers a thread (promotion holds a second set), but 196 are left; use a smaller tile or more consumers}}
+  // expected-error @+1 {{the schedule needs 256 accumulator registers a thread (partial sums included), but 196 are left; use a smaller tile or more consumers}}
   moss.scaled_matmul #moss.accumulate<promoted(128)>
     lhs(#tensor, %a : memref<512x512xf8E4M3FN>) rhs(#tensor, %b : memref<512x512xf8E4M3FN>)
     outs(%c : memref<512x512xf32>)
     schedule(<tile = [128, 256, 128], stages = 4, consumers = 2, raster = 8, blocks = 132>)
+  return
+}
+
+// -----
+
+#tensor = #moss.scheme<f8E4M3FN, global = jit>
+
+// Products that are chained over the interval hold a second sum of both waves.
+func.func @promoted_chain(%a: memref<512x512xf8E4M3FN>, %b: memref<512x512xf8E4M3FN>, %c: memref<512x512xf32>) {
+  // expected-error @+1 {{the schedule needs 256 accumulator registers a thread (partial sums included), but 196 are left}}
+  moss.scaled_matmul #moss.accumulate<promoted(256)>
+    lhs(#tensor, %a : memref<512x512xf8E4M3FN>) rhs(#tensor, %b : memref<512x512xf8E4M3FN>)
+    outs(%c : memref<512x512xf32>)
+    schedule(<tile = [256, 128, 128], stages = 4, consumers = 2, raster = 8, blocks = 132>)
   return
 }

@@ -1,7 +1,7 @@
 // RUN: moss-opt %s --moss-choose-schedule -split-input-file | FileCheck %s
 // RUN: moss-opt %s --moss-choose-schedule="target=cpu" -split-input-file | FileCheck %s --check-prefix=CPU
 // RUN: moss-opt %s --moss-choose-schedule="tile=64,192,64 stages=3 consumers=1 raster=4 blocks=7" -split-input-file | FileCheck %s --check-prefix=OPTIONS
-// RUN: moss-opt %s --moss-choose-schedule="tile=512,64,128" -split-input-file | FileCheck %s --check-prefix=STAGES
+// RUN: moss-opt %s --moss-choose-schedule="tile=256,64,128" -split-input-file | FileCheck %s --check-prefix=STAGES
 
 #tensor = #moss.scheme<f8E4M3FN, global = jit>
 
@@ -12,9 +12,9 @@
 // CPU: schedule(<tile = [32, 32, 128], stages = 1, consumers = 1, raster = 8, blocks = 1>)
 // OPTIONS-LABEL: func @fast(
 // OPTIONS: schedule(<tile = [64, 192, 64], stages = 3, consumers = 1, raster = 4, blocks = 7>)
-// Three stages of 73,728 bytes would not fit.
+// Five stages of 40,960 bytes would not fit beside the output.
 // STAGES-LABEL: func @fast(
-// STAGES: schedule(<tile = [512, 64, 128], stages = 2, consumers = 2, raster = 8, blocks = 132>)
+// STAGES: schedule(<tile = [256, 64, 128], stages = 4, consumers = 2, raster = 8, blocks = 132>)
 func.func @fast(%a: tensor<?x512xf8E4M3FN>, %b: tensor<256x512xf8E4M3FN>, %c: tensor<?x256xbf16>) -> tensor<?x256xbf16> {
   %0 = moss.scaled_matmul #moss.accumulate<fast>
     lhs(#tensor, %a : tensor<?x512xf8E4M3FN>) rhs(#tensor, %b : tensor<256x512xf8E4M3FN>)
@@ -25,13 +25,25 @@ func.func @fast(%a: tensor<?x512xf8E4M3FN>, %b: tensor<256x512xf8E4M3FN>, %c: te
 // -----
 
 #tensor = #moss.scheme<f8E4M3FN, global = jit>
+#k512 = #moss.scheme<f8E4M3FN, micro = f8E8M0FNU, group = [1, 512], global = unit, rounding = ceil>
 
-// Promotion needs two narrower waves.
+// Promotion adds one wave of partial sums behind the products of another. When
+// the interval is longer than a tile both waves have them, and a sum on either
+// side of micro groups likewise.
 // CHECK-LABEL: func @promoted(
 // CHECK: schedule(<tile = [256, 128, 128], stages = 4, consumers = 2, raster = 8, blocks = 132>)
-func.func @promoted(%a: memref<512x512xf8E4M3FN>, %b: memref<512x512xf8E4M3FN>, %c: memref<512x512xf32>) {
+// CHECK: schedule(<tile = [128, 128, 128], stages = 6, consumers = 2, raster = 8, blocks = 132>)
+// CHECK: schedule(<tile = [128, 128, 128], stages = 6, consumers = 2, raster = 8, blocks = 132>)
+func.func @promoted(%a: memref<512x1024xf8E4M3FN>, %b: memref<512x1024xf8E4M3FN>, %bm: memref<512x2xf8E8M0FNU>, %c: memref<512x512xf32>) {
+  moss.scaled_matmul #moss.accumulate<promoted(128)>
+    lhs(#tensor, %a : memref<512x1024xf8E4M3FN>) rhs(#tensor, %b : memref<512x1024xf8E4M3FN>)
+    outs(%c : memref<512x512xf32>)
   moss.scaled_matmul #moss.accumulate<promoted(256)>
-    lhs(#tensor, %a : memref<512x512xf8E4M3FN>) rhs(#tensor, %b : memref<512x512xf8E4M3FN>)
+    lhs(#tensor, %a : memref<512x1024xf8E4M3FN>) rhs(#tensor, %b : memref<512x1024xf8E4M3FN>)
+    outs(%c : memref<512x512xf32>)
+  moss.scaled_matmul #moss.accumulate<fast>
+    lhs(#tensor, %a : memref<512x1024xf8E4M3FN>)
+    rhs(#k512, %b : memref<512x1024xf8E4M3FN>) micro(%bm : memref<512x2xf8E8M0FNU>)
     outs(%c : memref<512x512xf32>)
   return
 }
@@ -46,8 +58,8 @@ func.func @promoted(%a: memref<512x512xf8E4M3FN>, %b: memref<512x512xf8E4M3FN>, 
 // of the smaller stages fit.
 // CHECK-LABEL: func @narrow_k(
 // CHECK: schedule(<tile = [256, 128, 64], stages = 8,
-// CHECK: schedule(<tile = [128, 256, 32], stages = 8,
-// CHECK: schedule(<tile = [128, 256, 64], stages = 8,
+// CHECK: schedule(<tile = [256, 128, 32], stages = 8,
+// CHECK: schedule(<tile = [256, 128, 64], stages = 8,
 // CPU-LABEL: func @narrow_k(
 // CPU: schedule(<tile = [32, 32, 64],
 // CPU: schedule(<tile = [32, 32, 32],

@@ -32,7 +32,7 @@
 // CHECK:         %[[G:[a-z0-9_]+]] = moss.rescale %[[SUM]] by(%[[SA]], %[[SB]]) : vector<128x256xf32>
 // CHECK:         %[[T:[a-z0-9_]+]] = arith.truncf %[[G]] : vector<128x256xf32> to vector<128x256xbf16>
 // CHECK:         vector.transfer_write %[[T]], %[[C]][%[[I]], %[[J]]] {in_bounds = [false, true]} : vector<128x256xbf16>, memref<?x512xbf16>
-// CHECK:       } {moss.schedule = #moss.schedule<tile = [128, 256, 128], stages = 4, consumers = 2, raster = 8, blocks = 132>}
+// CHECK:       } {mapping = [#gpu.block<y>, #gpu.block<x>], moss.schedule = #moss.schedule<tile = [128, 256, 128], stages = 4, consumers = 2, raster = 8, blocks = 132>}
 // CHECK-NOT:   moss.scaled_matmul
 func.func @rows(%a: memref<?x4096xf8E4M3FN>, %am: memref<?x1xf8E8M0FNU>, %ag: memref<f32>,
                 %b: memref<512x4096xf8E4M3FN>, %bg: memref<f32>, %c: memref<?x512xbf16>) {
@@ -113,9 +113,9 @@ func.func @outer_groups(%a: memref<?x256xf8E4M3FN>, %am: memref<?x1xf8E8M0FNU>,
 // CHECK-NOT:     moss.load_scales
 // CHECK:         %[[STEP:[a-z0-9_]+]] = arith.constant 128 : index
 // CHECK:         scf.for %[[K:[a-z0-9_]+]] = %{{.*}} to %{{.*}} step %[[STEP]]
-// CHECK:           moss.mma
 // CHECK-DAG:       %[[E:[a-z0-9_]+]] = moss.load_scales %{{.*}}[%{{.*}}, %[[K]]] bound(%{{.*}}) group [1, 128] : memref<64x8xf8E8M0FNU> -> vector<32x1xf8E8M0FNU>
 // CHECK-DAG:       %[[F:[a-z0-9_]+]] = moss.load_scales %{{.*}}[%{{.*}}, %[[K]]] bound(%{{.*}}) group [1, 512] : memref<64x2xf8E8M0FNU> -> vector<1x32xf8E8M0FNU>
+// CHECK:           moss.mma
 // CHECK:           moss.rescale %{{.*}} rows(%[[E]] : {{.*}}) cols(%[[F]] : {{.*}})
 func.func @groups_along_k(%a: memref<64x1024xf8E4M3FN>, %am: memref<64x8xf8E8M0FNU>,
                           %b: memref<64x1024xf8E4M3FN>, %bm: memref<64x2xf8E8M0FNU>, %c: memref<64x64xf32>) {
@@ -172,14 +172,33 @@ func.func @accumulates_f32(%a: memref<64x256xf8E4M3FN>, %b: memref<64x256xf8E4M3
   return
 }
 
-// Empty extents yield loops of no iterations; strides do not matter.
-// CHECK-LABEL: func @empty(
+// Empty results yield loops of no iterations; strides do not matter.
+// CHECK-LABEL: func @empty_result(
 // CHECK:       scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (0, 64) step (32, 32)
 // CHECK:         vector.transfer_write %{{.*}} : vector<32x32xf32>, memref<0x64xf32, strided<[1, 7]>>
-func.func @empty(%a: memref<0x0xf8E4M3FN>, %b: memref<64x0xf8E4M3FN>, %c: memref<0x64xf32, strided<[1, 7]>>) {
+func.func @empty_result(%a: memref<0x8xf8E4M3FN>, %b: memref<64x8xf8E4M3FN>, %c: memref<0x64xf32, strided<[1, 7]>>) {
   moss.scaled_matmul #moss.accumulate<fast>
-    lhs(#tensor, %a : memref<0x0xf8E4M3FN>) rhs(#tensor, %b : memref<64x0xf8E4M3FN>)
+    lhs(#tensor, %a : memref<0x8xf8E4M3FN>) rhs(#tensor, %b : memref<64x8xf8E4M3FN>)
     outs(%c : memref<0x64xf32, strided<[1, 7]>>)
+    schedule(<tile = [32, 32, 128], stages = 1, consumers = 1, raster = 1, blocks = 1>)
+  return
+}
+
+// A sum over nothing is zero; adding it changes nothing.
+// CHECK-LABEL: func @empty_sum(
+// CHECK-SAME:  %{{.*}}, %[[C:[a-z0-9_]+]]: memref<64x64xbf16>
+// CHECK:       %[[ZERO:[a-z0-9_]+]] = arith.constant 0.0{{.*}} : bf16
+// CHECK-NEXT:  linalg.fill ins(%[[ZERO]] : bf16) outs(%[[C]] : memref<64x64xbf16>)
+// CHECK-NOT:   {{scf|linalg|moss}}.
+// CHECK:       return
+func.func @empty_sum(%a: memref<64x0xf8E4M3FN>, %b: memref<64x?xf8E4M3FN>, %c: memref<64x64xbf16>) {
+  moss.scaled_matmul #moss.accumulate<fast>
+    lhs(#tensor, %a : memref<64x0xf8E4M3FN>) rhs(#tensor, %b : memref<64x?xf8E4M3FN>)
+    outs(%c : memref<64x64xbf16>)
+    schedule(<tile = [32, 32, 128], stages = 1, consumers = 1, raster = 1, blocks = 1>)
+  moss.scaled_matmul #moss.accumulate<fast> accumulates
+    lhs(#tensor, %a : memref<64x0xf8E4M3FN>) rhs(#tensor, %b : memref<64x?xf8E4M3FN>)
+    outs(%c : memref<64x64xbf16>)
     schedule(<tile = [32, 32, 128], stages = 1, consumers = 1, raster = 1, blocks = 1>)
   return
 }

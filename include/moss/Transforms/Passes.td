@@ -303,6 +303,26 @@ def MossQuantizeToLoops : Pass<"moss-quantize-to-loops"> {
 }
 
 //===----------------------------------------------------------------------===//
+// moss-request-c-wrappers
+//===----------------------------------------------------------------------===//
+
+def MossRequestCWrappers : Pass<"moss-request-c-wrappers", "::mlir::func::FuncOp"> {
+  let summary = "Ask for a C wrapper of every public function with a body";
+  let description = [{
+    The function can then be called from C as `_mlir_ciface_<name>`, with a
+    pointer to a descriptor for each memref. Upstream's llvm-request-c-wrappers
+    marks declarations too, so that calls of a library function go to a wrapper
+    of it, which the library may not have.
+
+    ```mlir
+    func.func @f(%x: memref<8xf32>) { ... }
+    // becomes
+    func.func @f(%x: memref<8xf32>) attributes {llvm.emit_c_interface} { ... }
+    ```
+  }];
+}
+
+//===----------------------------------------------------------------------===//
 // moss-tile-to-loops
 //===----------------------------------------------------------------------===//
 
@@ -339,6 +359,8 @@ def MossTileToLoops : Pass<"moss-tile-to-loops"> {
     ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::gpu::GPUDialect",
+                           "::mlir::linalg::LinalgDialect",
                            "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::ub::UBDialect",

@@ -68,17 +68,30 @@ struct KernelBudget {
   SharedMemoryLayout shared;
   /// Registers per thread of the producer and of a consumer.
   int64_t producerRegisters, consumerRegisters;
-  /// FP32 accumulators a consumer thread holds, promotion's second set
-  /// included.
+  /// FP32 accumulators a consumer thread holds.
   int64_t accumulatorRegisters;
 };
+
+/// F32 sums that a kernel holds at a time: whole tiles, and whether a wave of
+/// products besides, before they are added.
+struct TileSums {
+  int64_t tiles = 1;
+  bool hasPartial = false;
+};
+
+/// How many elements of K `op` sums by moss.mma, with tiles of \p tileK, before
+/// their sum is rescaled and added.
+int64_t getChainLength(ScaledMatmulOp op, int64_t tileK);
+
+/// The sums that the hoisted loops of `op` hold with tiles of \p tileK.
+TileSums getTileSums(ScaledMatmulOp op, int64_t tileK);
 
 /// The budget of a kernel, or failure after an error that says which limit of
 /// the target the schedule exceeds, or which tile shape the matrix unit lacks.
 FailureOr<KernelBudget>
 computeKernelBudget(function_ref<InFlightDiagnostic()> emitError,
                     const TargetInfo &target, ScheduleAttr schedule,
-                    bool isPromoted);
+                    TileSums sums);
 
 /// Overrides of single schedule fields; absent fields are chosen.
 struct ScheduleOverrides {

@@ -201,6 +201,7 @@ static void addTilePasses(OpPassManager &pm, const FP8LowerOptions &options) {
   schedule.consumers = options.consumers;
   schedule.raster = options.raster;
   schedule.blocks = options.blocks;
+  pm.addPass(createMossAssertShapes());
   pm.addPass(createMossChooseSchedule(schedule));
   pm.addPass(createMossTileToLoops());
   pm.addPass(createCanonicalizerPass());
@@ -282,6 +283,8 @@ buildPipeline(OpPassManager &pm, StringRef text,
   if (*to == Level::Quantized)
     return success();
   addBufferizePasses(pm);
+  if (target->kind == TargetKind::SM90a)
+    pm.addPass(createMossPadOperands());
   addTilePasses(pm, options);
   if (*to == Level::Loops)
     return success();

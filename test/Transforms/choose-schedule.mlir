@@ -7,7 +7,7 @@
 
 // Fast accumulation has registers for one wide wave a warpgroup.
 // CHECK-LABEL: func @fast(
-// CHECK: schedule(<tile = [128, 256, 128], stages = 4, consumers = 2, raster = 8, blocks = 132>)
+// CHECK: schedule(<tile = [128, 256, 128], stages = 4, consumers = 2, raster = 16, blocks = 132>)
 // CPU-LABEL: func @fast(
 // CPU: schedule(<tile = [32, 32, 128], stages = 1, consumers = 1, raster = 8, blocks = 1>)
 // OPTIONS-LABEL: func @fast(

@@ -12,6 +12,29 @@
 include "mlir/Pass/PassBase.td"
 
 //===----------------------------------------------------------------------===//
+// moss-assert-shapes
+//===----------------------------------------------------------------------===//
+
+def MossAssertShapes : Pass<"moss-assert-shapes"> {
+  let summary = "Check at run time that dynamic shapes of matmuls agree";
+  let description = [{
+    Before each `moss.scaled_matmul` on memrefs, every pair of dimensions that
+    must be equal and is not known to be is compared, and the program stops with
+    a message if they differ. Otherwise a kernel would read past a buffer.
+
+    ```mlir
+    %k0 = memref.dim %lhs, %c1 : memref<?x?xf8E4M3FN>
+    %k1 = memref.dim %rhs, %c1 : memref<?x?xf8E4M3FN>
+    %equal = arith.cmpi eq, %k0, %k1 : index
+    cf.assert %equal, "layer.mlir:7:3: moss.scaled_matmul: K of the left operand and K of the right operand differ"
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::cf::ControlFlowDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
+//===----------------------------------------------------------------------===//
 // moss-choose-schedule
 //===----------------------------------------------------------------------===//
 
@@ -175,6 +198,33 @@ def MossHoistDequant : Pass<"moss-hoist-dequant"> {
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// moss-pad-operands
+//===----------------------------------------------------------------------===//
+
+def MossPadOperands : Pass<"moss-pad-operands"> {
+  let summary = "Copy payloads whose rows the copy engine cannot reach";
+  let description = [{
+    Hopper's copy engine reads rows that begin at multiples of 16 bytes. A payload
+    of `moss.scaled_matmul` (on memrefs) that is not known to have such rows is
+    copied into a buffer that has, with a missed remark. `moss-quantize` makes
+    payloads that need no copy, so this is for payloads from elsewhere.
+
+    ```mlir
+    moss.scaled_matmul ... lhs(#s, %a : memref<8x40xf8E4M3FN>) ...
+    // becomes
+    %buffer = memref.alloc() : memref<8x48xf8E4M3FN>
+    %view = memref.subview %buffer[0, 0] [8, 40] [1, 1] : ...
+    linalg.copy ins(%a : memref<8x40xf8E4M3FN>) outs(%view : memref<8x40xf8E4M3FN, strided<[48, 1]>>)
+    moss.scaled_matmul ... lhs(#s, %view : memref<8x40xf8E4M3FN, strided<[48, 1]>>) ...
+    memref.dealloc %buffer : memref<8x48xf8E4M3FN>
+    ```
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::memref::MemRefDialect"];
 }
 
 //===----------------------------------------------------------------------===//

@@ -207,10 +207,8 @@ void StoreEmitter::emit(ValueRange fragments) {
 }
 
 namespace {
-struct DistributeStoreTile : OpConversionPattern<StoreTileOp> {
-  DistributeStoreTile(const TypeConverter &converter, MLIRContext *context,
-                      const DistributionContext &distribution)
-      : OpConversionPattern(converter, context), distribution(distribution) {}
+struct DistributeStoreTile : DistributePattern<StoreTileOp> {
+  using DistributePattern::DistributePattern;
 
   LogicalResult
   matchAndRewrite(StoreTileOp op, OneToNOpAdaptor adaptor,
@@ -220,9 +218,6 @@ struct DistributeStoreTile : OpConversionPattern<StoreTileOp> {
     rewriter.eraseOp(op);
     return success();
   }
-
-private:
-  const DistributionContext &distribution;
 };
 } // namespace
 

@@ -99,6 +99,16 @@ struct DistributionContext {
   Value getElementCol(ImplicitLocOpBuilder &b, int64_t c) const;
 };
 
+/// A pattern of moss-distribute-tiles that needs to know the thread.
+template <typename OpT> struct DistributePattern : OpConversionPattern<OpT> {
+  DistributePattern(const TypeConverter &converter, MLIRContext *context,
+                    const DistributionContext &distribution)
+      : OpConversionPattern<OpT>(converter, context),
+        distribution(distribution) {}
+
+  const DistributionContext &distribution;
+};
+
 /// Patterns for products, and for stores of tiles.
 void populateDistributeMmaPatterns(const TypeConverter &converter,
                                    const DistributionContext &context,

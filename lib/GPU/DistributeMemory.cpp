@@ -30,13 +30,6 @@ static Value indexConstant(ImplicitLocOpBuilder &b, int64_t value) {
   return arith::ConstantIndexOp::create(b, value);
 }
 
-/// Whether `op` transfers a tile from or to a two-dimensional memref as it is.
-static bool isPlainTransfer(VectorTransferOpInterface op) {
-  auto type = dyn_cast<MemRefType>(op.getBase().getType());
-  return type && type.getRank() == 2 && op.getPermutationMap().isIdentity() &&
-         !op.getMask();
-}
-
 /// A position along one dimension: clamped into the array, and whether it was
 /// inside; null if it is known to be.
 struct ClampedIndex {
@@ -177,8 +170,9 @@ struct DistributeRead : DistributePattern<vector::TransferReadOp> {
   }
 };
 
-/// vector.transfer_write -> a predicated store per element.
-struct DistributeWrite : DistributePattern<vector::TransferWriteOp> {
+/// vector.transfer_write of a tile that is not whole boxes of f32 or bf16
+/// (these have a faster way) -> a predicated store per element.
+struct DistributeElementWrite : DistributePattern<vector::TransferWriteOp> {
   using DistributePattern::DistributePattern;
 
   LogicalResult
@@ -211,6 +205,6 @@ struct DistributeWrite : DistributePattern<vector::TransferWriteOp> {
 void moss::populateDistributeMemoryPatterns(const TypeConverter &converter,
                                             const DistributionContext &context,
                                             RewritePatternSet &patterns) {
-  patterns.add<DistributeLoadScales, DistributeRead, DistributeWrite>(
+  patterns.add<DistributeLoadScales, DistributeRead, DistributeElementWrite>(
       converter, patterns.getContext(), context);
 }

@@ -26,6 +26,7 @@
 #define MOSS_LIB_GPU_FRAGMENTLAYOUT_H
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Interfaces/VectorInterfaces.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "moss/IR/Moss.h"
 
@@ -99,11 +100,16 @@ struct DistributionContext {
   Value getElementCol(ImplicitLocOpBuilder &b, int64_t c) const;
 };
 
+/// Whether `op` transfers a tile from or to a two-dimensional memref as it is:
+/// neither permuted nor masked.
+bool isPlainTransfer(VectorTransferOpInterface op);
+
 /// A pattern of moss-distribute-tiles that needs to know the thread.
 template <typename OpT> struct DistributePattern : OpConversionPattern<OpT> {
   DistributePattern(const TypeConverter &converter, MLIRContext *context,
-                    const DistributionContext &distribution)
-      : OpConversionPattern<OpT>(converter, context),
+                    const DistributionContext &distribution,
+                    PatternBenefit benefit = 1)
+      : OpConversionPattern<OpT>(converter, context, benefit),
         distribution(distribution) {}
 
   const DistributionContext &distribution;

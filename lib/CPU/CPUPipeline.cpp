@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/Transforms/Passes.h"
@@ -42,7 +43,11 @@ static void addLLVMPasses(OpPassManager &pm) {
   pm.addPass(createConvertVectorToSCFPass());
   pm.addPass(createMossHoistAllocas());
   // bf16 is expanded, since LLVM calls a library function for it on a CPU
-  // without such an instruction.
+  // without such an instruction. Math first: conversions are for the passes
+  // after it.
+  math::MathExtendToSupportedTypesOptions mathOptions;
+  mathOptions.targetTypeStr = "f32";
+  pm.addPass(math::createMathExtendToSupportedTypes(mathOptions));
   arith::ArithEmulateUnsupportedFloatsOptions emulateOptions;
   emulateOptions.sourceTypeStrs = {"bf16"};
   emulateOptions.targetTypeStr = "f32";

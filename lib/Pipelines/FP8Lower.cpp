@@ -151,7 +151,8 @@ struct FP8LowerOptions : PassPipelineOptions<FP8LowerOptions> {
       llvm::cl::init(0)};
   Option<std::string> features{
       *this, "features",
-      llvm::cl::desc("sm_90a: the PTX version to emit, as an LLVM feature"),
+      llvm::cl::desc("sm_90a: the PTX version to emit, as an LLVM feature, "
+                     "+ptx80 or newer"),
       llvm::cl::init("+ptx80")};
 };
 
@@ -183,6 +184,8 @@ static void addBufferizePasses(OpPassManager &pm) {
   pm.addPass(bufferization::createEmptyTensorToAllocTensorPass());
   bufferization::OneShotBufferizePassOptions bufferize;
   bufferize.bufferizeFunctionBoundaries = true;
+  // A layer in a loop yields a new tensor each time.
+  bufferize.allowReturnAllocsFromLoops = true;
   bufferize.functionBoundaryTypeConversion =
       bufferization::LayoutMapOption::IdentityLayoutMap;
   pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
@@ -259,6 +262,15 @@ static FailureOr<Level> resolveLevel(const FP8LowerOptions &options,
   return to;
 }
 
+/// Whether the text is the PTX version of an instruction set with sm_90a. LLVM
+/// only warns about features that it does not know, and then emits another
+/// version.
+static bool isPTXFeature(StringRef text) {
+  unsigned version;
+  return text.consume_front("+ptx") && !text.getAsInteger(10, version) &&
+         version >= 80;
+}
+
 static LogicalResult
 buildPipeline(OpPassManager &pm, StringRef text,
               function_ref<LogicalResult(const Twine &)> errorHandler) {
@@ -278,6 +290,11 @@ buildPipeline(OpPassManager &pm, StringRef text,
              ? "cpu stops at quantized, loops, hoisted or llvm"
              : "sm_90a stops at quantized, loops, hoisted, kernel, nvvm, ptx "
                "or cubin"));
+  if (!isPTXFeature(options.features))
+    return errorHandler(
+        "moss-fp8-lower: option 'features' must be a PTX version from +ptx80 "
+        "on, but is '" +
+        StringRef(options.features) + "'");
 
   addQuantizePasses(pm, options);
   if (*to == Level::Quantized)

@@ -50,6 +50,11 @@ private:
       if (value < 0)
         return emitError(getOperation()->getLoc())
                << "option '" << name << "' must be positive, but is " << value;
+      // Kernels count tiles and blocks in 32 bits.
+      if (!llvm::isInt<32>(value))
+        return emitError(getOperation()->getLoc())
+               << "option '" << name << "' must be below 2^31, but is "
+               << value;
       if (value > 0)
         field = value;
       return success();

@@ -268,6 +268,11 @@ static LogicalResult checkTileable(ScaledMatmulOp op) {
                           "attach one");
   int64_t tileK = schedule->getTileK();
   for (SchemeAttr scheme : {op.getLhsScheme(), op.getRhsScheme()})
+    if (scheme.getGroupK() % kMmaStepK != 0)
+      return op.emitOpError("micro groups along K must be 'full' or a multiple "
+                            "of ")
+             << kMmaStepK << " elements, but one has " << scheme.getGroupK();
+  for (SchemeAttr scheme : {op.getLhsScheme(), op.getRhsScheme()})
     if (!scheme.isConstantAlongK() && scheme.getGroupK() % tileK != 0)
       return op.emitOpError("tile K = ")
              << tileK << " spans several micro groups of " << scheme.getGroupK()

@@ -154,7 +154,7 @@ LogicalResult TensorMapCreator::convertPut(PutOp put) {
 
 /// The map of boxes in which a consumer stores a tile of `elementType`.
 static TensorMapType getStoreMap(Type elementType) {
-  int64_t cols = kStoreBoxRowBytes * 8 / elementType.getIntOrFloatBitWidth();
+  int64_t cols = getStoreBoxCols(elementType);
   return TensorMapType::get(elementType.getContext(), kStoreBoxRows, cols,
                             elementType, kStoreBoxRowBytes);
 }

@@ -30,15 +30,8 @@ static Value indexConstant(ImplicitLocOpBuilder &b, int64_t value) {
   return arith::ConstantIndexOp::create(b, value);
 }
 
-/// Whether `op` transfers a tile from or to a two-dimensional memref as it is.
-static bool isPlainTransfer(VectorTransferOpInterface op) {
-  auto type = dyn_cast<MemRefType>(op.getBase().getType());
-  return type && type.getRank() == 2 && op.getPermutationMap().isIdentity() &&
-         !op.getMask();
-}
-
 /// A position along one dimension: clamped into the array, and whether it was
-/// inside.
+/// inside; null if it is known to be.
 struct ClampedIndex {
   Value index, inside;
 
@@ -53,41 +46,53 @@ struct ClampedIndex {
 namespace {
 
 /// A thread's elements of a 2-D array, by their clamped rows and columns.
-struct ElementGrid {
-  SmallVector<ClampedIndex> rows, cols;
-
-  /// The grid of one wave of a tile at (row, col) of `memref`.
+class ElementGrid {
+public:
+  /// The grid of one wave of the tile that `op` transfers.
   static ElementGrid create(ImplicitLocOpBuilder &b,
                             const DistributionContext &distribution,
-                            FragmentLayout layout, int64_t wave, Value memref,
-                            Value row, Value col) {
+                            FragmentLayout layout, int64_t wave,
+                            VectorTransferOpInterface op) {
+    auto getIndex = [&](int64_t dim, Value offset) -> ClampedIndex {
+      Value index =
+          arith::AddIOp::create(b, op.getIndices()[dim], toIndex(b, offset));
+      if (op.isDimInBounds(dim))
+        return {index, Value()};
+      Value extent = memref::DimOp::create(b, op.getBase(), dim);
+      return ClampedIndex::create(b, index, extent);
+    };
     ElementGrid grid;
-    Value height = memref::DimOp::create(b, memref, 0);
-    Value width = memref::DimOp::create(b, memref, 1);
-    for (int64_t r = 0; r < 2; ++r) {
-      Value offset = toIndex(b, distribution.getElementRow(b, layout, wave, r));
-      grid.rows.push_back(ClampedIndex::create(
-          b, arith::AddIOp::create(b, row, offset), height));
-    }
-    for (int64_t c = 0; c < layout.getFragmentSize() / 2; ++c) {
-      Value offset = toIndex(b, distribution.getElementCol(b, c));
-      grid.cols.push_back(ClampedIndex::create(
-          b, arith::AddIOp::create(b, col, offset), width));
-    }
+    for (int64_t r = 0; r < 2; ++r)
+      grid.rows.push_back(
+          getIndex(0, distribution.getElementRow(b, layout, wave, r)));
+    for (int64_t c = 0; c < layout.getFragmentSize() / 2; ++c)
+      grid.cols.push_back(getIndex(1, distribution.getElementCol(b, c)));
     return grid;
   }
-  /// Row and column of element `i` of the fragment.
+  /// The indices of element `i` of the fragment.
+  SmallVector<Value> getIndices(int64_t i) const {
+    return {getRow(i).index, getCol(i).index};
+  }
+  /// Whether element `i` is inside; null if it is known to be.
+  Value isInside(ImplicitLocOpBuilder &b, int64_t i) const {
+    Value row = getRow(i).inside, col = getCol(i).inside;
+    if (!row || !col)
+      return row ? row : col;
+    return arith::AndIOp::create(b, row, col);
+  }
+
+private:
   const ClampedIndex &getRow(int64_t i) const { return rows[(i / 2) % 2]; }
   const ClampedIndex &getCol(int64_t i) const {
     return cols[2 * (i / 4) + i % 2];
   }
+
+  SmallVector<ClampedIndex> rows, cols;
 };
 
 /// moss.load_scales -> one load per row or column of the thread.
-struct DistributeLoadScales : OpConversionPattern<LoadScalesOp> {
-  DistributeLoadScales(const TypeConverter &converter, MLIRContext *context,
-                       const DistributionContext &distribution)
-      : OpConversionPattern(converter, context), distribution(distribution) {}
+struct DistributeLoadScales : DistributePattern<LoadScalesOp> {
+  using DistributePattern::DistributePattern;
 
   LogicalResult
   matchAndRewrite(LoadScalesOp op, OneToNOpAdaptor,
@@ -132,15 +137,11 @@ private:
         arith::ConstantOp::create(b, b.getFloatAttr(scale.getType(), 1.0));
     return arith::SelectOp::create(b, clamped.inside, scale, one);
   }
-
-  const DistributionContext &distribution;
 };
 
 /// vector.transfer_read of an old result -> a load per element, zero outside.
-struct DistributeRead : OpConversionPattern<vector::TransferReadOp> {
-  DistributeRead(const TypeConverter &converter, MLIRContext *context,
-                 const DistributionContext &distribution)
-      : OpConversionPattern(converter, context), distribution(distribution) {}
+struct DistributeRead : DistributePattern<vector::TransferReadOp> {
+  using DistributePattern::DistributePattern;
 
   LogicalResult
   matchAndRewrite(vector::TransferReadOp op, OneToNOpAdaptor,
@@ -151,17 +152,15 @@ struct DistributeRead : OpConversionPattern<vector::TransferReadOp> {
     FragmentLayout layout = distribution.getLayout(op.getType());
     SmallVector<Value> fragments;
     for (int64_t wave = 0; wave < layout.getNumWaves(); ++wave) {
-      auto grid =
-          ElementGrid::create(b, distribution, layout, wave, op.getBase(),
-                              op.getIndices()[0], op.getIndices()[1]);
+      auto grid = ElementGrid::create(b, distribution, layout, wave, op);
       SmallVector<Value> elements;
       for (int64_t i = 0; i < layout.getFragmentSize(); ++i) {
-        const ClampedIndex &row = grid.getRow(i), &col = grid.getCol(i);
-        Value element = memref::LoadOp::create(
-            b, op.getBase(), ValueRange{row.index, col.index});
-        Value inside = arith::AndIOp::create(b, row.inside, col.inside);
-        elements.push_back(
-            arith::SelectOp::create(b, inside, element, op.getPadding()));
+        Value element =
+            memref::LoadOp::create(b, op.getBase(), grid.getIndices(i));
+        if (Value inside = grid.isInside(b, i))
+          element =
+              arith::SelectOp::create(b, inside, element, op.getPadding());
+        elements.push_back(element);
       }
       fragments.push_back(vector::FromElementsOp::create(
           b, layout.getFragmentType(), elements));
@@ -169,16 +168,12 @@ struct DistributeRead : OpConversionPattern<vector::TransferReadOp> {
     rewriter.replaceOpWithMultiple(op, {fragments});
     return success();
   }
-
-private:
-  const DistributionContext &distribution;
 };
 
-/// vector.transfer_write -> a predicated store per element.
-struct DistributeWrite : OpConversionPattern<vector::TransferWriteOp> {
-  DistributeWrite(const TypeConverter &converter, MLIRContext *context,
-                  const DistributionContext &distribution)
-      : OpConversionPattern(converter, context), distribution(distribution) {}
+/// vector.transfer_write of a tile that is not whole boxes of f32 or bf16
+/// (these have a faster way) -> a predicated store per element.
+struct DistributeElementWrite : DistributePattern<vector::TransferWriteOp> {
+  using DistributePattern::DistributePattern;
 
   LogicalResult
   matchAndRewrite(vector::TransferWriteOp op, OneToNOpAdaptor adaptor,
@@ -189,26 +184,20 @@ struct DistributeWrite : OpConversionPattern<vector::TransferWriteOp> {
     FragmentLayout layout =
         distribution.getLayout(op.getValueToStore().getType());
     for (auto [wave, fragment] : llvm::enumerate(adaptor.getValueToStore())) {
-      auto grid =
-          ElementGrid::create(b, distribution, layout, wave, op.getBase(),
-                              op.getIndices()[0], op.getIndices()[1]);
+      auto grid = ElementGrid::create(b, distribution, layout, wave, op);
       auto elements = vector::ToElementsOp::create(b, fragment).getElements();
       for (auto [i, element] : llvm::enumerate(elements)) {
-        const ClampedIndex &row = grid.getRow(i), &col = grid.getCol(i);
-        Value inside = arith::AndIOp::create(b, row.inside, col.inside);
-        auto guard = scf::IfOp::create(b, inside, /*withElseRegion=*/false);
         OpBuilder::InsertionGuard insertion(b);
-        b.setInsertionPointToStart(guard.thenBlock());
-        memref::StoreOp::create(b, element, op.getBase(),
-                                ValueRange{row.index, col.index});
+        if (Value inside = grid.isInside(b, i)) {
+          auto guard = scf::IfOp::create(b, inside, /*withElseRegion=*/false);
+          b.setInsertionPointToStart(guard.thenBlock());
+        }
+        memref::StoreOp::create(b, element, op.getBase(), grid.getIndices(i));
       }
     }
     rewriter.eraseOp(op);
     return success();
   }
-
-private:
-  const DistributionContext &distribution;
 };
 
 } // namespace
@@ -216,6 +205,6 @@ private:
 void moss::populateDistributeMemoryPatterns(const TypeConverter &converter,
                                             const DistributionContext &context,
                                             RewritePatternSet &patterns) {
-  patterns.add<DistributeLoadScales, DistributeRead, DistributeWrite>(
+  patterns.add<DistributeLoadScales, DistributeRead, DistributeElementWrite>(
       converter, patterns.getContext(), context);
 }

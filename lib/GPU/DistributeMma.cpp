@@ -47,10 +47,8 @@ static Value unpackRegisters(ImplicitLocOpBuilder &b, Value registers,
 }
 
 namespace {
-struct DistributeMma : OpConversionPattern<MmaOp> {
-  DistributeMma(const TypeConverter &converter, MLIRContext *context,
-                const DistributionContext &distribution)
-      : OpConversionPattern(converter, context), distribution(distribution) {}
+struct DistributeMma : DistributePattern<MmaOp> {
+  using DistributePattern::DistributePattern;
 
   LogicalResult
   matchAndRewrite(MmaOp op, OneToNOpAdaptor adaptor,
@@ -111,8 +109,6 @@ private:
     Value offset = arith::ConstantIntOp::create(b, step * kMmaStepK / 16, 64);
     return arith::AddIOp::create(b, descriptor, offset);
   }
-
-  const DistributionContext &distribution;
 };
 } // namespace
 

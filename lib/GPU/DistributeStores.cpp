@@ -6,10 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// moss.store_tile -> fragments into swizzled shared memory, and from there by
-// the copy engine. Each consumer owns kStoreBuffers boxes of 64 rows of 128
-// bytes and uses them in turn, so that a store drains while the next box is
-// filled, and past the end of the tile while the next tile is multiplied.
+// Stores of tiles: fragments into swizzled shared memory, and from there by the
+// copy engine (moss.store_tile) or, where it cannot reach the destination, by
+// the threads (vector.transfer_write). Each consumer owns kStoreBuffers boxes
+// of 64 rows of 128 bytes and uses them in turn, so that the copy engine drains
+// one while the next is filled, and past the end of the tile while the next
+// tile is multiplied.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +20,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "moss/Transforms/Target.h"
@@ -27,38 +30,90 @@ using namespace mlir::moss;
 
 namespace {
 
-/// Emits the stores of one op.
+/// Emits the stores of one tile through boxes of shared memory. How a full box
+/// gets to global memory is for the derived class to say.
 class StoreEmitter {
 public:
-  StoreEmitter(ImplicitLocOpBuilder &b, StoreTileOp op,
+  StoreEmitter(ImplicitLocOpBuilder &b, Operation *op, VectorType tile,
                const DistributionContext &distribution)
       : b(b), op(op), distribution(distribution),
-        layout(distribution.getLayout(op.getTile().getType())),
-        elementType(cast<VectorType>(op.getTile().getType()).getElementType()) {
-  }
+        layout(distribution.getLayout(tile)),
+        elementType(tile.getElementType()) {}
+  virtual ~StoreEmitter() = default;
 
   void emit(ValueRange fragments);
 
-private:
+protected:
   Value i32(int64_t value) { return i32Constant(b, value); }
   Value toI32(Value index) {
     return arith::IndexCastOp::create(b, b.getI32Type(), index);
   }
-  Value getBoxBase();
   void emitForLeader(llvm::function_ref<void()> body);
-  void emitBarrier();
-  void fillBoxBF16(Value box, ArrayRef<Value> elements);
-  void fillBoxF32(Value box, ArrayRef<Value> elements);
-  void storeBox(Value box, Value row, Value col);
+
+  /// Make sure that the box to be filled has been read, but for a barrier that
+  /// follows; all but the latest \p later stores must have.
+  virtual void awaitBox(int64_t later) {}
+  /// Make what was written to a box visible to its reader, but for a barrier.
+  virtual void publishBox() {}
+  /// Store the box whose first element is at (row, col) of the tile.
+  virtual void drainBox(Value box, Value row, Value col) = 0;
 
   ImplicitLocOpBuilder &b;
-  StoreTileOp op;
+  Operation *op;
   const DistributionContext &distribution;
   FragmentLayout layout;
   Type elementType;
+
+private:
+  Value getBoxBase();
+  void emitBarrier();
+  void fillBoxBF16(Value box, ArrayRef<Value> elements);
+  void fillBoxF32(Value box, ArrayRef<Value> elements);
+};
+
+/// One thread lets the copy engine store each box.
+class CopyEngineStore : public StoreEmitter {
+public:
+  CopyEngineStore(ImplicitLocOpBuilder &b, StoreTileOp op,
+                  const DistributionContext &distribution)
+      : StoreEmitter(b, op, cast<VectorType>(op.getTile().getType()),
+                     distribution),
+        map(op.getMap()), firstRow(toI32(op.getRow())),
+        firstCol(toI32(op.getCol())) {}
+
+private:
+  void awaitBox(int64_t later) override;
+  void publishBox() override;
+  void drainBox(Value box, Value row, Value col) override;
+
+  Value map, firstRow, firstCol;
+};
+
+/// All threads of the warpgroup store each box, 16 bytes at a time, and check
+/// bounds.
+class ThreadStore : public StoreEmitter {
+public:
+  ThreadStore(ImplicitLocOpBuilder &b, vector::TransferWriteOp op,
+              const DistributionContext &distribution)
+      : StoreEmitter(b, op, cast<VectorType>(op.getValueToStore().getType()),
+                     distribution),
+        write(op) {}
+
+private:
+  void drainBox(Value box, Value row, Value col) override;
+  void storeUnit(Value unit, Value box, Value row, Value col);
+  void storeElements(ArrayRef<Value> elements, Value row, Value col,
+                     bool isChecked);
+  Value isInside(int64_t dim, Value index);
+
+  vector::TransferWriteOp write;
 };
 
 } // namespace
+
+//===----------------------------------------------------------------------===//
+// StoreEmitter
+//===----------------------------------------------------------------------===//
 
 /// Base of this consumer's boxes.
 Value StoreEmitter::getBoxBase() {
@@ -150,33 +205,17 @@ void StoreEmitter::fillBoxF32(Value box, ArrayRef<Value> elements) {
   }
 }
 
-void StoreEmitter::storeBox(Value box, Value row, Value col) {
-  Value map = UnrealizedConversionCastOp::create(
-                  b, LLVM::LLVMPointerType::get(b.getContext()),
-                  ValueRange{op.getMap()})
-                  .getResult(0);
-  NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
-      b, map, box, ValueRange{col, row}, Value(), NVVM::TMAStoreMode::TILE,
-      Value());
-  NVVM::CpAsyncBulkCommitGroupOp::create(b);
-}
-
 void StoreEmitter::emit(ValueRange fragments) {
   Value base = getBoxBase();
-  Value firstRow = toI32(op.getRow()), firstCol = toI32(op.getCol());
-  int64_t boxCols = op.getMap().getType().getBoxCols();
   // A thread's elements of one box: half of the box's columns.
-  int64_t perBox = boxCols / 2;
-  auto space =
-      NVVM::SharedSpaceAttr::get(b.getContext(), NVVM::SharedSpace::shared_cta);
+  int64_t perBox = getStoreBoxCols(elementType) / 2;
   // Every tile ends on the last buffer, so that the next one knows where those
   // in use are.
   int64_t boxes = fragments.size() * layout.getFragmentSize() / perBox;
   int64_t shift = (kStoreBuffers - boxes % kStoreBuffers) % kStoreBuffers;
   int64_t count = 0;
   for (auto [wave, fragment] : llvm::enumerate(fragments)) {
-    Value row = arith::AddIOp::create(b, firstRow,
-                                      distribution.getWaveRow(b, layout, wave));
+    Value row = distribution.getWaveRow(b, layout, wave);
     SmallVector<Value> elements(
         vector::ToElementsOp::create(b, fragment).getElements());
     for (int64_t first = 0; first < layout.getFragmentSize();
@@ -184,50 +223,179 @@ void StoreEmitter::emit(ValueRange fragments) {
       Value box = offsetPointer(b, base,
                                 (count + shift) % kStoreBuffers *
                                     kStoreBoxRows * kStoreBoxRowBytes);
-      // The store that used this box must have read it; later ones need not.
       // The first round skips `shift` boxes, which those before it did not.
-      int64_t later = kStoreBuffers - 1;
-      if (count + shift < kStoreBuffers)
-        later -= shift;
-      emitForLeader([&] {
-        NVVM::CpAsyncBulkWaitGroupOp::create(b, later, b.getUnitAttr());
-      });
+      bool isFirstRound = count + shift < kStoreBuffers;
+      awaitBox(kStoreBuffers - 1 - (isFirstRound ? shift : 0));
       emitBarrier();
       ArrayRef<Value> part = ArrayRef(elements).slice(first, perBox);
       if (elementType.isF32())
         fillBoxF32(box, part);
       else
         fillBoxBF16(box, part);
-      NVVM::FenceProxyOp::create(b, NVVM::ProxyKind::async_shared, space);
+      publishBox();
       emitBarrier();
-      Value col = arith::AddIOp::create(b, firstCol, i32(2 * first));
-      emitForLeader([&] { storeBox(box, row, col); });
+      drainBox(box, row, i32(2 * first));
     }
   }
 }
 
+//===----------------------------------------------------------------------===//
+// CopyEngineStore
+//===----------------------------------------------------------------------===//
+
+void CopyEngineStore::awaitBox(int64_t later) {
+  emitForLeader(
+      [&] { NVVM::CpAsyncBulkWaitGroupOp::create(b, later, b.getUnitAttr()); });
+}
+
+void CopyEngineStore::publishBox() {
+  auto space =
+      NVVM::SharedSpaceAttr::get(b.getContext(), NVVM::SharedSpace::shared_cta);
+  NVVM::FenceProxyOp::create(b, NVVM::ProxyKind::async_shared, space);
+}
+
+void CopyEngineStore::drainBox(Value box, Value row, Value col) {
+  row = arith::AddIOp::create(b, firstRow, row);
+  col = arith::AddIOp::create(b, firstCol, col);
+  emitForLeader([&] {
+    Value pointer =
+        UnrealizedConversionCastOp::create(
+            b, LLVM::LLVMPointerType::get(b.getContext()), ValueRange{map})
+            .getResult(0);
+    NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
+        b, pointer, box, ValueRange{col, row}, Value(),
+        NVVM::TMAStoreMode::TILE, Value());
+    NVVM::CpAsyncBulkCommitGroupOp::create(b);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// ThreadStore
+//===----------------------------------------------------------------------===//
+
+/// Bytes that a thread moves at a time, the unit of the boxes' swizzle.
+static constexpr int64_t kUnitBytes = 16;
+
+void ThreadStore::drainBox(Value box, Value row, Value col) {
+  int64_t units = kStoreBoxRows * kStoreBoxRowBytes / kUnitBytes;
+  auto loop =
+      scf::ForOp::create(b, distribution.position.thread, i32(units), i32(128));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  storeUnit(loop.getInductionVar(), box, row, col);
+}
+
+/// Whether \p index is inside dimension \p dim; null if it is known to be.
+Value ThreadStore::isInside(int64_t dim, Value index) {
+  if (write.isDimInBounds(dim))
+    return {};
+  Value extent = memref::DimOp::create(b, write.getBase(), dim);
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, index, extent);
+}
+
+/// Store unit \p unit of the box, counted along its rows of 8 units.
+void ThreadStore::storeUnit(Value unit, Value box, Value row, Value col) {
+  int64_t count = kUnitBytes * 8 / elementType.getIntOrFloatBitWidth();
+  Value unitRow = arith::ShRUIOp::create(b, unit, i32(3));
+  Value chunk = arith::AndIOp::create(b, unit, i32(7));
+  Value swizzled = arith::XOrIOp::create(
+      b, chunk, arith::AndIOp::create(b, unitRow, i32(7)));
+  Value offset = arith::AddIOp::create(
+      b, arith::MulIOp::create(b, unitRow, i32(kStoreBoxRowBytes)),
+      arith::MulIOp::create(b, swizzled, i32(kUnitBytes)));
+  Value loaded = LLVM::LoadOp::create(b, VectorType::get({count}, elementType),
+                                      offsetPointer(b, box, offset),
+                                      /*alignment=*/kUnitBytes);
+  SmallVector<Value> elements(
+      vector::ToElementsOp::create(b, loaded).getElements());
+
+  auto toGlobal = [&](int64_t dim, Value first, Value within) -> Value {
+    Value index = arith::IndexCastOp::create(
+        b, b.getIndexType(), arith::AddIOp::create(b, first, within));
+    return arith::AddIOp::create(b, write.getIndices()[dim], index);
+  };
+  Value globalRow = toGlobal(0, row, unitRow);
+  Value globalCol =
+      toGlobal(1, col, arith::MulIOp::create(b, chunk, i32(count)));
+  OpBuilder::InsertionGuard guard(b);
+  if (Value inside = isInside(0, globalRow)) {
+    auto branch = scf::IfOp::create(b, inside, /*withElseRegion=*/false);
+    b.setInsertionPointToStart(branch.thenBlock());
+  }
+  Value last = arith::AddIOp::create(
+      b, globalCol, arith::ConstantIndexOp::create(b, count - 1));
+  Value whole = isInside(1, last);
+  if (!whole)
+    return storeElements(elements, globalRow, globalCol, /*isChecked=*/false);
+  auto branch = scf::IfOp::create(b, whole, /*withElseRegion=*/true);
+  b.setInsertionPointToStart(branch.thenBlock());
+  storeElements(elements, globalRow, globalCol, /*isChecked=*/false);
+  b.setInsertionPointToStart(branch.elseBlock());
+  storeElements(elements, globalRow, globalCol, /*isChecked=*/true);
+}
+
+/// Store consecutive elements of a row, each only if it is inside when
+/// \p isChecked.
+void ThreadStore::storeElements(ArrayRef<Value> elements, Value row, Value col,
+                                bool isChecked) {
+  for (auto [i, element] : llvm::enumerate(elements)) {
+    Value index =
+        arith::AddIOp::create(b, col, arith::ConstantIndexOp::create(b, i));
+    OpBuilder::InsertionGuard guard(b);
+    if (isChecked) {
+      auto branch = scf::IfOp::create(b, isInside(1, index),
+                                      /*withElseRegion=*/false);
+      b.setInsertionPointToStart(branch.thenBlock());
+    }
+    memref::StoreOp::create(b, element, write.getBase(),
+                            ValueRange{row, index});
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Patterns
+//===----------------------------------------------------------------------===//
+
 namespace {
-struct DistributeStoreTile : OpConversionPattern<StoreTileOp> {
-  DistributeStoreTile(const TypeConverter &converter, MLIRContext *context,
-                      const DistributionContext &distribution)
-      : OpConversionPattern(converter, context), distribution(distribution) {}
+struct DistributeStoreTile : DistributePattern<StoreTileOp> {
+  using DistributePattern::DistributePattern;
 
   LogicalResult
   matchAndRewrite(StoreTileOp op, OneToNOpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    StoreEmitter(b, op, distribution).emit(adaptor.getTile());
+    CopyEngineStore(b, op, distribution).emit(adaptor.getTile());
     rewriter.eraseOp(op);
     return success();
   }
+};
 
-private:
-  const DistributionContext &distribution;
+struct DistributeWrite : DistributePattern<vector::TransferWriteOp> {
+  using DistributePattern::DistributePattern;
+
+  LogicalResult
+  matchAndRewrite(vector::TransferWriteOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto tile = cast<VectorType>(op.getValueToStore().getType());
+    Type elementType = tile.getElementType();
+    if (!isPlainTransfer(op) ||
+        !(elementType.isF32() || elementType.isBF16()) ||
+        tile.getDimSize(1) % getStoreBoxCols(elementType) != 0)
+      return rewriter.notifyMatchFailure(
+          op, "not an unmasked f32 or bf16 tile of whole boxes in 2-D memory");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    ThreadStore(b, op, distribution).emit(adaptor.getValueToStore());
+    rewriter.eraseOp(op);
+    return success();
+  }
 };
 } // namespace
 
 void moss::populateDistributeStorePatterns(const TypeConverter &converter,
                                            const DistributionContext &context,
                                            RewritePatternSet &patterns) {
-  patterns.add<DistributeStoreTile>(converter, patterns.getContext(), context);
+  MLIRContext *mlirContext = patterns.getContext();
+  patterns.add<DistributeStoreTile>(converter, mlirContext, context);
+  // Before the store of single elements.
+  patterns.add<DistributeWrite>(converter, mlirContext, context, /*benefit=*/2);
 }

@@ -19,6 +19,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -112,10 +113,8 @@ struct DistributeConstant : OpConversionPattern<arith::ConstantOp> {
 };
 
 /// Scalars, row values and column values, each repeated over a tile.
-struct DistributeBroadcast : OpConversionPattern<vector::BroadcastOp> {
-  DistributeBroadcast(const TypeConverter &converter, MLIRContext *context,
-                      const DistributionContext &distribution)
-      : OpConversionPattern(converter, context), distribution(distribution) {}
+struct DistributeBroadcast : DistributePattern<vector::BroadcastOp> {
+  using DistributePattern::DistributePattern;
 
   LogicalResult
   matchAndRewrite(vector::BroadcastOp op, OneToNOpAdaptor adaptor,
@@ -152,8 +151,6 @@ private:
                                                   : 2 * (i / 4) + i % 2);
     return vector::ShuffleOp::create(b, loc, part, part, indices);
   }
-
-  const DistributionContext &distribution;
 };
 
 /// f32 -> bf16, two elements an instruction. The generic lowering of

@@ -54,3 +54,9 @@ Value DistributionContext::getElementCol(ImplicitLocOpBuilder &b,
   return arith::AddIOp::create(b, position.col,
                                i32Constant(b, 8 * (c / 2) + c % 2));
 }
+
+bool moss::isPlainTransfer(VectorTransferOpInterface op) {
+  auto type = dyn_cast<MemRefType>(op.getBase().getType());
+  return type && type.getRank() == 2 && op.getPermutationMap().isIdentity() &&
+         !op.getMask();
+}

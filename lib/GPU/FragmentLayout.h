@@ -26,6 +26,7 @@
 #define MOSS_LIB_GPU_FRAGMENTLAYOUT_H
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Interfaces/VectorInterfaces.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "moss/IR/Moss.h"
 
@@ -97,6 +98,21 @@ struct DistributionContext {
                       int64_t wave, int64_t r) const;
   /// Tile column of a thread's column element `c` (0 to N / 4); an i32.
   Value getElementCol(ImplicitLocOpBuilder &b, int64_t c) const;
+};
+
+/// Whether `op` transfers a tile from or to a two-dimensional memref as it is:
+/// neither permuted nor masked.
+bool isPlainTransfer(VectorTransferOpInterface op);
+
+/// A pattern of moss-distribute-tiles that needs to know the thread.
+template <typename OpT> struct DistributePattern : OpConversionPattern<OpT> {
+  DistributePattern(const TypeConverter &converter, MLIRContext *context,
+                    const DistributionContext &distribution,
+                    PatternBenefit benefit = 1)
+      : OpConversionPattern<OpT>(converter, context, benefit),
+        distribution(distribution) {}
+
+  const DistributionContext &distribution;
 };
 
 /// Patterns for products, and for stores of tiles.

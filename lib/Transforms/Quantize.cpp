@@ -65,16 +65,21 @@ static bool isMatmulLike(linalg::LinalgOp op) {
                     [](AffineMap map) { return map.isProjectedPermutation(); }))
     return false;
   FailureOr<linalg::ContractionDimensions> dims =
-      linalg::inferContractionDims(maps);
+      linalg::inferContractionDims(op);
   return succeeded(dims) && !dims->m.empty() && !dims->n.empty() &&
          !dims->k.empty();
 }
 
 /// Whether the body is `acc + ext(a) * ext(b)` in floating point, where each
-/// `ext` may be absent. linalg::isaContractionOpInterface also takes other
-/// semirings, and skips any unary op, negations among them.
+/// `ext` may be absent, and nothing besides has an effect.
+/// linalg::isaContractionOpInterface also takes other semirings, and skips any
+/// unary op, negations among them.
 static bool hasMulAddBody(linalg::LinalgOp op) {
   Block &body = *op.getBlock();
+  if (!llvm::all_of(body.without_terminator(), [](Operation &inner) {
+        return isMemoryEffectFree(&inner);
+      }))
+    return false;
   auto isInput = [&](Value value, unsigned number) {
     if (auto extend = value.getDefiningOp<arith::ExtFOp>())
       value = extend.getIn();
@@ -111,7 +116,7 @@ static std::string getReasonToSkip(linalg::LinalgOp op) {
       return "its operands are not all dense ranked tensors";
   }
   FailureOr<linalg::ContractionDimensions> dims =
-      linalg::inferContractionDims(op.getIndexingMapsArray());
+      linalg::inferContractionDims(op);
   if (!dims->batch.empty())
     return "it is batched; only two-dimensional matmuls are quantized";
   if (!isTwoDimensional(op))

@@ -82,3 +82,28 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// A destination out of the copy engine's reach: the warpgroup fills a box, and its
+// threads store it by units of 16 bytes, unchecked where the unit is inside.
+// CHECK-LABEL: gpu.func @by_threads(
+// CHECK-SAME:    %[[OUT:[a-z0-9_]+]]: memref<?x?xbf16>
+// CHECK-COUNT-4: nvvm.stmatrix
+// CHECK:         nvvm.barrier
+// CHECK:         scf.for
+// CHECK:           llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<8xbf16>
+// CHECK:           scf.if
+// CHECK:             scf.if
+// CHECK-COUNT-8:       memref.store {{.*}}, %[[OUT]]
+// CHECK:             else
+// CHECK-COUNT-8:       scf.if
+gpu.module @threads {
+  gpu.func @by_threads(%out: memref<?x?xbf16>, %m: index, %n: index) kernel {
+    %t = arith.constant dense<1.0> : vector<64x64xbf16>
+    %ch = moss.channel : !moss.channel<4 x (vector<64x128xf8E4M3FN>, vector<64x128xf8E4M3FN>)>
+    moss.warp_specialize producer registers(40) {
+    } consumers(1) registers(232) (%wg) {
+      vector.transfer_write %t, %out[%m, %n] : vector<64x64xbf16>, memref<?x?xbf16>
+    }
+    gpu.return
+  }
+}

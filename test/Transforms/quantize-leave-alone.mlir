@@ -68,7 +68,36 @@ func.func @bodies(%a: tensor<8x64xbf16>, %b: tensor<64x16xbf16>, %c: tensor<8x16
   return %0, %1 : tensor<8x16xf32>, tensor<8x16xf32>
 }
 
+func.func @effects(%a: tensor<8x64xbf16>, %b: tensor<64x16xbf16>, %c: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  // expected-remark @below {{its body is not a multiplication and an addition}}
+  %0 = linalg.generic #matmul ins(%a, %b : tensor<8x64xbf16>, tensor<64x16xbf16>) outs(%c : tensor<8x16xf32>) {
+  ^bb0(%x: bf16, %y: bf16, %acc: f32):
+    %xe = arith.extf %x : bf16 to f32
+    %ye = arith.extf %y : bf16 to f32
+    vector.print %xe : f32
+    %p = arith.mulf %xe, %ye : f32
+    %s = arith.addf %acc, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<8x16xf32>
+  return %0 : tensor<8x16xf32>
+}
+
 // What is not like a matmul at all is not worth a remark.
+
+func.func @no_reduction(%a: tensor<8x64xbf16>, %b: tensor<64x16xbf16>, %c: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %0 = linalg.generic {
+    indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>],
+    iterator_types = ["parallel", "parallel", "parallel"]
+  } ins(%a, %b : tensor<8x64xbf16>, tensor<64x16xbf16>) outs(%c : tensor<8x16xf32>) {
+  ^bb0(%x: bf16, %y: bf16, %acc: f32):
+    %xe = arith.extf %x : bf16 to f32
+    %ye = arith.extf %y : bf16 to f32
+    %p = arith.mulf %xe, %ye : f32
+    %s = arith.addf %acc, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<8x16xf32>
+  return %0 : tensor<8x16xf32>
+}
 
 func.func @elementwise(%a: tensor<8x64xbf16>, %b: tensor<8x64xbf16>, %v: tensor<64xbf16>, %c: tensor<8xbf16>) -> (tensor<8x64xbf16>, tensor<8xbf16>) {
   %0 = linalg.add ins(%a, %b : tensor<8x64xbf16>, tensor<8x64xbf16>) outs(%a : tensor<8x64xbf16>) -> tensor<8x64xbf16>

@@ -47,6 +47,11 @@ inline constexpr int64_t kStoreBoxRows = 64;
 inline constexpr int64_t kStoreBoxRowBytes = 128;
 inline constexpr int64_t kStoreBuffers = 2;
 
+/// Columns of a box of the given element type.
+inline int64_t getStoreBoxCols(Type elementType) {
+  return kStoreBoxRowBytes * 8 / elementType.getIntOrFloatBitWidth();
+}
+
 /// Where everything lies in the shared memory of a kernel, in bytes from its
 /// base, which is aligned to 1024: the ring, then the output boxes of each
 /// consumer, then a full and an empty barrier per stage.

@@ -1,69 +1,11 @@
 // DEFINE: %{run} = mlir-runner -e main -entry-point-result=void -shared-libs=%llvm_lib_dir/libmlir_c_runner_utils.so
-// RUN: moss-opt %s --moss-fp8-lower='target=cpu global=unit' | %{run} | FileCheck %s
-// RUN: moss-opt %s --moss-fp8-lower='target=cpu global=unit arithmetic=emulate' | %{run} | FileCheck %s
-// RUN: moss-opt %s --moss-fp8-lower='target=cpu global=unit accumulate=fast lhs-group=2,full rhs-scheme=rows' | %{run} | FileCheck %s
-// RUN: moss-opt %s --moss-fp8-lower='target=cpu global=unit tile=7,9,32' | %{run} | FileCheck %s
+// RUN: cat %S/../Inputs/programs.mlir %s > %t.mlir
+// RUN: moss-opt %t.mlir --moss-fp8-lower='target=cpu global=unit' | %{run} | FileCheck %s
+// RUN: moss-opt %t.mlir --moss-fp8-lower='target=cpu global=unit arithmetic=emulate' | %{run} | FileCheck %s
+// RUN: moss-opt %t.mlir --moss-fp8-lower='target=cpu global=unit accumulate=fast lhs-group=2,full rhs-scheme=rows' | %{run} | FileCheck %s
+// RUN: moss-opt %t.mlir --moss-fp8-lower='target=cpu global=unit tile=7,9,32' | %{run} | FileCheck %s
 
 // Programs around matmuls, on numbers for which FP8 under a scale of 1 is exact.
-
-// A layer with bias, ReLU and a residual: max(x w + bias, 0) + residual.
-func.func @layer(%x: tensor<?x?xbf16>, %w: tensor<?x?xbf16>, %bias: tensor<?xf32>, %residual: tensor<?x?xf32>) -> tensor<?x?xf32> {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %zero = arith.constant 0.0 : f32
-  %m = tensor.dim %x, %c0 : tensor<?x?xbf16>
-  %n = tensor.dim %w, %c1 : tensor<?x?xbf16>
-  %e = tensor.empty(%m, %n) : tensor<?x?xf32>
-  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<?x?xf32>) -> tensor<?x?xf32>
-  %y = linalg.matmul ins(%x, %w : tensor<?x?xbf16>, tensor<?x?xbf16>) outs(%f : tensor<?x?xf32>) -> tensor<?x?xf32>
-  %z = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
-                       iterator_types = ["parallel", "parallel"]}
-      ins(%bias, %residual : tensor<?xf32>, tensor<?x?xf32>) outs(%y : tensor<?x?xf32>) {
-  ^bb0(%b: f32, %r: f32, %a: f32):
-    %biased = arith.addf %a, %b : f32
-    %relu = arith.maximumf %biased, %zero : f32
-    %sum = arith.addf %relu, %r : f32
-    linalg.yield %sum : f32
-  } -> tensor<?x?xf32>
-  return %z : tensor<?x?xf32>
-}
-
-// x w^n, in a loop that yields a new tensor each time; x when n is 0.
-func.func @power(%x: tensor<2x2xbf16>, %w: tensor<2x2xbf16>, %n: index) -> tensor<2x2xbf16> {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %zero = arith.constant 0.0 : bf16
-  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (tensor<2x2xbf16>) {
-    %e = tensor.empty() : tensor<2x2xbf16>
-    %f = linalg.fill ins(%zero : bf16) outs(%e : tensor<2x2xbf16>) -> tensor<2x2xbf16>
-    %y = linalg.matmul ins(%a, %w : tensor<2x2xbf16>, tensor<2x2xbf16>) outs(%f : tensor<2x2xbf16>) -> tensor<2x2xbf16>
-    scf.yield %y : tensor<2x2xbf16>
-  }
-  return %r : tensor<2x2xbf16>
-}
-
-// Accumulates into c if asked to.
-func.func @choose(%x: tensor<2x2xbf16>, %w: tensor<2x2xbf16>, %c: tensor<2x2xf32>, %p: i1) -> tensor<2x2xf32> {
-  %r = scf.if %p -> (tensor<2x2xf32>) {
-    %y = linalg.matmul ins(%x, %w : tensor<2x2xbf16>, tensor<2x2xbf16>) outs(%c : tensor<2x2xf32>) -> tensor<2x2xf32>
-    scf.yield %y : tensor<2x2xf32>
-  } else {
-    scf.yield %c : tensor<2x2xf32>
-  }
-  return %r : tensor<2x2xf32>
-}
-
-// What is not quantized: f32, integers, batches.
-func.func @others(%xf: tensor<1x2xf32>, %wf: tensor<2x1xf32>, %xi: tensor<1x2xi8>, %wi: tensor<2x1xi8>,
-                  %xb: tensor<1x1x2xbf16>, %wb: tensor<1x2x1xbf16>) -> (tensor<1x1xf32>, tensor<1x1xi32>, tensor<1x1x1xf32>) {
-  %cf = arith.constant dense<0.0> : tensor<1x1xf32>
-  %ci = arith.constant dense<0> : tensor<1x1xi32>
-  %cb = arith.constant dense<0.0> : tensor<1x1x1xf32>
-  %0 = linalg.matmul ins(%xf, %wf : tensor<1x2xf32>, tensor<2x1xf32>) outs(%cf : tensor<1x1xf32>) -> tensor<1x1xf32>
-  %1 = linalg.matmul ins(%xi, %wi : tensor<1x2xi8>, tensor<2x1xi8>) outs(%ci : tensor<1x1xi32>) -> tensor<1x1xi32>
-  %2 = linalg.batch_matmul ins(%xb, %wb : tensor<1x1x2xbf16>, tensor<1x2x1xbf16>) outs(%cb : tensor<1x1x1xf32>) -> tensor<1x1x1xf32>
-  return %0, %1, %2 : tensor<1x1xf32>, tensor<1x1xi32>, tensor<1x1x1xf32>
-}
 
 func.func @print_f32(%t: tensor<2x2xf32>) {
   %c0 = arith.constant 0 : index
@@ -121,6 +63,13 @@ func.func @main() {
   %no = call @choose(%x, %w, %residual, %false) : (tensor<2x2xbf16>, tensor<2x2xbf16>, tensor<2x2xf32>, i1) -> tensor<2x2xf32>
   // CHECK: ( ( 10, 20 ), ( 30, 40 ) )
   call @print_f32(%no) : (tensor<2x2xf32>) -> ()
+
+  %init = arith.constant dense<[[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]]> : tensor<2x3xf32>
+  %weighted = call @constant(%x, %init) : (tensor<2x2xbf16>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  %padding = arith.constant 0.0 : f32
+  %v = vector.transfer_read %weighted[%c0, %c0], %padding : tensor<2x3xf32>, vector<2x3xf32>
+  // CHECK: ( ( 9, 12, 15 ), ( 20, 27, 34 ) )
+  vector.print %v : vector<2x3xf32>
 
   %xf = arith.constant dense<[[3.0, 0.3333]]> : tensor<1x2xf32>
   %wf = arith.constant dense<[[2.0], [10.0]]> : tensor<2x1xf32>

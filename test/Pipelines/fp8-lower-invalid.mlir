@@ -37,6 +37,10 @@
 // REDEFINE: %{prefix} = GROUP
 // RUN: %{fails}
 // GROUP: a group's extent along K must be 'full' or a multiple of 32, but is 100
+// REDEFINE: %{options} = lhs-group=1,1024
+// REDEFINE: %{prefix} = FIT
+// RUN: %{fails}
+// FIT: fp8-lower-invalid.mlir:{{[0-9]+}}:8: error: 'linalg.matmul' op the micro group of lhs scheme {{.*}} has an extent of 1024 along K, which is only 512
 
 // Sums.
 // REDEFINE: %{options} = accumulate=slow

@@ -76,8 +76,9 @@ static bool isMatmulLike(linalg::LinalgOp op) {
 /// unary op, negations among them.
 static bool hasMulAddBody(linalg::LinalgOp op) {
   Block &body = *op.getBlock();
-  if (!llvm::all_of(body.without_terminator(),
-                    [](Operation &inner) { return isMemoryEffectFree(&inner); }))
+  if (!llvm::all_of(body.without_terminator(), [](Operation &inner) {
+        return isMemoryEffectFree(&inner);
+      }))
     return false;
   auto isInput = [&](Value value, unsigned number) {
     if (auto extend = value.getDefiningOp<arith::ExtFOp>())

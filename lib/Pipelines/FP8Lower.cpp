@@ -254,6 +254,13 @@ static std::optional<Level> lookupLevel(StringRef name, TargetKind target) {
       .Default(std::nullopt);
 }
 
+/// Whether \p features name a PTX version that knows sm_90a, +ptx80 or newer.
+static bool isUsablePTXVersion(StringRef features) {
+  unsigned version;
+  return features.consume_front("+ptx") &&
+         !features.getAsInteger(/*Radix=*/10, version) && version >= 80;
+}
+
 /// Whether gpu-module-to-binary will find ptxas, which it looks for in the
 /// toolkit that these variables name, and in PATH.
 static bool findsPtxas() {
@@ -286,6 +293,10 @@ buildPipeline(OpPassManager &pm, StringRef text,
         (target->kind == TargetKind::CPU
              ? "quantized, loops, hoisted or llvm"
              : "quantized, loops, hoisted, kernel, nvvm, ptx or cubin"));
+  if (!isUsablePTXVersion(options.features))
+    return errorHandler("moss-fp8-lower: option 'features' must be a PTX "
+                        "version from +ptx80 on, but is '" +
+                        StringRef(options.features) + "'");
   if (*to == Level::Cubin && !findsPtxas())
     return errorHandler(
         "moss-fp8-lower: to=cubin needs CUDA's ptxas, which is neither in PATH "

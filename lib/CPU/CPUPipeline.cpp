@@ -12,7 +12,6 @@
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
-#include "mlir/Dialect/SCF/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -24,7 +23,7 @@ using namespace mlir::moss;
 
 /// Tiles and their ops to loops over rows, and FP8 conversions to integers.
 static void addTilePasses(OpPassManager &pm, MmaArithmetic arithmetic) {
-  pm.addPass(createForallToForLoopPass());
+  pm.addPass(createMossForallToFor());
   pm.addPass(createMossLoadScalesToLoops());
   pm.addPass(createMossExpandRescale());
   MossMmaToLoopsOptions mmaOptions;

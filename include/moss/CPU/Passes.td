@@ -68,6 +68,28 @@ def MossExpandFp8 : Pass<"moss-expand-fp8"> {
 }
 
 //===----------------------------------------------------------------------===//
+// moss-forall-to-for
+//===----------------------------------------------------------------------===//
+
+def MossForallToFor : Pass<"moss-forall-to-for"> {
+  let summary = "Run the iterations of scf.forall one after another";
+  let description = [{
+    Replaces each `scf.forall` on memrefs by nested `scf.for`. Upstream's
+    scf-forall-to-for does the same, but crashes on a loop that yields tensors,
+    which is an error here.
+
+    ```mlir
+    scf.forall (%m, %n) = (0, 0) to (%M, %N) step (32, 32) { ... }
+    // becomes
+    scf.for %m = %c0 to %M step %c32 {
+      scf.for %n = %c0 to %N step %c32 { ... }
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect"];
+}
+
+//===----------------------------------------------------------------------===//
 // moss-hoist-allocas
 //===----------------------------------------------------------------------===//
 

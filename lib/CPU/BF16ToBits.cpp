@@ -22,6 +22,33 @@ using namespace mlir::moss;
 
 static bool isBF16(Type type) { return getElementTypeOrSelf(type).isBF16(); }
 
+/// Extend bf16 to types wider than f32 by the f32 whose high half it is.
+/// arith-expand knows f32 only.
+static void extendByF32(LLVM::FPExtOp op) {
+  Type from = op.getArg().getType(), to = op.getType();
+  if (!isBF16(from) || getElementTypeOrSelf(to).getIntOrFloatBitWidth() <= 32)
+    return;
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  auto withElement = [&](Type element) -> Type {
+    auto vectorType = dyn_cast<VectorType>(from);
+    return vectorType ? vectorType.clone(element) : element;
+  };
+  Type i32 = withElement(b.getI32Type());
+  TypedAttr sixteen = b.getI32IntegerAttr(16);
+  if (auto vectorType = dyn_cast<VectorType>(i32))
+    sixteen = DenseElementsAttr::get(vectorType, Attribute(sixteen));
+  Value half =
+      LLVM::BitcastOp::create(b, loc, withElement(b.getI16Type()), op.getArg());
+  Value wide = LLVM::ZExtOp::create(b, loc, i32, half);
+  Value shift = LLVM::ConstantOp::create(b, loc, i32, sixteen);
+  Value bits = LLVM::ShlOp::create(b, loc, wide, shift);
+  Value f32 =
+      LLVM::BitcastOp::create(b, loc, withElement(b.getF32Type()), bits);
+  op->replaceAllUsesWith(LLVM::FPExtOp::create(b, loc, to, f32));
+  op->erase();
+}
+
 /// Whether `op` computes with bf16 rather than moving it.
 static bool computesInBF16(Operation *op) {
   if (!isa<LLVM::FPExtOp, LLVM::FPTruncOp, LLVM::FAddOp, LLVM::FSubOp,
@@ -35,6 +62,7 @@ static bool computesInBF16(Operation *op) {
 namespace {
 struct BF16ToBitsPass : moss::impl::MossBF16ToBitsBase<BF16ToBitsPass> {
   void runOnOperation() override {
+    getOperation().walk(extendByF32);
     WalkResult result = getOperation().walk([](Operation *op) {
       if (!computesInBF16(op))
         return WalkResult::advance();

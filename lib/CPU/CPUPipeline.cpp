@@ -78,6 +78,8 @@ void moss::buildCPUPipeline(OpPassManager &pm,
                             const CPUPipelineOptions &options) {
   // Callable from C, as the functions of the GPU's host code are.
   pm.addNestedPass<func::FuncOp>(createMossRequestCWrappers());
+  pm.addPass(createMossAssertToLLVM());
+  pm.addPass(createMossQuantizeToLoops());
   addTilePasses(pm, options.arithmetic);
   addLLVMPasses(pm);
   pm.addPass(createMossVerifyLowered());

@@ -38,6 +38,17 @@ static bool isCopyOfBox(vector::TransferReadOp load) {
           matchPattern(load.getPadding(), m_PosZeroFloat()));
 }
 
+/// Read the tile that is both operands of `mma` a second time. CSE merges the
+/// loads of a matrix that is multiplied by itself, but a slot of the ring holds
+/// a tile for each operand.
+static void separateOperands(MmaOp mma) {
+  auto load = mma.getLhs().getDefiningOp<vector::TransferReadOp>();
+  if (!load || mma.getLhs() != mma.getRhs())
+    return;
+  OpBuilder builder(load);
+  mma.getRhsMutable().assign(builder.clone(*load)->getResult(0));
+}
+
 /// The loads that feed `mma`, each in its block and for it alone; emits an
 /// error if there are none.
 static FailureOr<SmallVector<vector::TransferReadOp>> findLoads(MmaOp mma) {
@@ -161,6 +172,7 @@ struct CreateChannelsPass
       return signalPassFailure();
     }
     MmaOp mma = mmas.front();
+    separateOperands(mma);
     FailureOr<SmallVector<vector::TransferReadOp>> loads = findLoads(mma);
     if (failed(loads))
       return signalPassFailure();

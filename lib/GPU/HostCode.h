@@ -21,9 +21,17 @@ namespace mlir::moss {
 /// Marks a function whose memrefs are in the host's memory.
 constexpr StringLiteral kHostAttrName = "moss.host";
 
+/// The private function that upstream's bufferization-lower-deallocations
+/// generates (with a suffix if the name is taken). It works on lists of
+/// buffers, which are in the host's memory, and never on the buffers' contents.
+constexpr StringLiteral kDeallocHelperName = "dealloc_helper";
+
 /// Whether the memrefs of a function are in device memory.
 inline bool usesDeviceMemory(func::FuncOp func) {
-  return !func.isExternal() && !func->hasAttr(kHostAttrName);
+  bool isDeallocHelper =
+      func.isPrivate() && func.getName().starts_with(kDeallocHelperName);
+  return !func.isExternal() && !isDeallocHelper &&
+         !func->hasAttr(kHostAttrName);
 }
 
 /// Visit the ops that the host executes, without the bodies of launches.

@@ -47,6 +47,7 @@ void moss::addKernelToNVVMPasses(OpPassManager &pm) {
 }
 
 static void addHostToLLVMPasses(OpPassManager &pm) {
+  pm.addPass(createMossAssertToLLVM());
   pm.addNestedPass<func::FuncOp>(createMossRequestCWrappers());
   pm.addPass(createMossConvertTensorMapsToLLVM());
   pm.addPass(memref::createExpandStridedMetadataPass());
@@ -82,6 +83,7 @@ void moss::addSerializePasses(OpPassManager &pm,
   GpuModuleToBinaryPassOptions binary;
   binary.compilationTarget = options.format;
   pm.addPass(createGpuModuleToBinaryPass(binary));
+  pm.addPass(createMossStripTimings());
 }
 
 void moss::buildGPUToLLVMPipeline(OpPassManager &pm,

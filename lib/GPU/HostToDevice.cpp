@@ -113,7 +113,27 @@ static LogicalResult checkNoAccess(Operation *op) {
   return success();
 }
 
+/// Whether \p memref lists buffers and conditions for the function that
+/// upstream's deallocation passes generate. The host writes, reads and owns
+/// such lists.
+static bool isDeallocationList(Value memref) {
+  while (auto cast = memref.getDefiningOp<memref::CastOp>())
+    memref = cast.getSource();
+  auto isPassed = [](Operation *user) {
+    auto call = dyn_cast<func::CallOp>(user);
+    return call && call.getCallee().starts_with(kDeallocHelperName);
+  };
+  return memref.getDefiningOp<memref::AllocOp>() &&
+         llvm::any_of(memref.getUsers(), [&](Operation *user) {
+           return isPassed(user) || (isa<memref::CastOp>(user) &&
+                                     llvm::any_of(user->getUsers(), isPassed));
+         });
+}
+
 static LogicalResult convert(RewriterBase &rewriter, Operation *op) {
+  if (llvm::any_of(op->getOperands(), isDeallocationList) ||
+      llvm::any_of(op->getResults(), isDeallocationList))
+    return success();
   if (auto alloc = dyn_cast<memref::AllocOp>(op))
     return convertAlloc(rewriter, alloc), success();
   if (auto dealloc = dyn_cast<memref::DeallocOp>(op))

@@ -236,7 +236,7 @@ void QuantizeToGpu::makeContiguousAlongK() {
                         [](Value x) { return x; });
   source = copy;
   isTransposed = false;
-  remark::missed(op.getLoc(), remark::RemarkOpts::name("TransposedCopy")
+  remark::missed(op.getLoc(), remark::RemarkOpts::name("transposed-copy")
                                   .category("moss-quantize-to-gpu"))
       << "copies the transposed source, because its micro groups lie across "
          "its rows";

@@ -225,6 +225,10 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                              {"blocks", blocks}})
     if (value <= 0)
       return emitError() << name << " must be positive, but got " << value;
+  if (std::max({tileM, tileN, tileK}) > kMaxTileExtent)
+    return emitError() << "tile extents must be at most " << kMaxTileExtent
+                       << ", but are [" << tileM << ", " << tileN << ", "
+                       << tileK << "]";
   if (tileK % kMmaStepK != 0)
     return emitError() << "tile K must be a multiple of " << kMmaStepK
                        << ", but got " << tileK;

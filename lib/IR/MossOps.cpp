@@ -74,6 +74,13 @@ static LogicalResult verifyDestinationStyle(DestinationStyleOpInterface op) {
   }
   if (hasTensor && hasMemRef)
     return op->emitOpError("operands must be all tensors or all memrefs");
+  for (OpOperand &operand : op->getOpOperands()) {
+    auto type = dyn_cast<MemRefType>(operand.get().getType());
+    if (type && !type.isStrided())
+      return op->emitOpError("operand #")
+             << operand.getOperandNumber() << " of type " << type
+             << " has no strides; copy it to a strided memref first";
+  }
   if (hasMemRef)
     return op->getNumResults() == 0
                ? success()

@@ -15,9 +15,11 @@
 #include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "mlir/Target/LLVM/NVVM/Utils.h"
 #include "mlir/Transforms/Passes.h"
 #include "moss/CPU/Pipeline.h"
 #include "moss/GPU/HostPipeline.h"
@@ -25,6 +27,9 @@
 #include "moss/Pipelines/Pipelines.h"
 #include "moss/Transforms/Passes.h"
 #include "moss/Transforms/Target.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/Program.h"
 
 using namespace mlir;
 using namespace mlir::moss;
@@ -32,47 +37,27 @@ using namespace mlir::moss;
 namespace {
 
 /// The level at which the pipeline stops, in the order of lowering.
-enum class Level {
-  Default,
-  Quantized,
-  Loops,
-  Hoisted,
-  Kernel,
-  NVVM,
-  LLVM,
-  PTX,
-  Cubin
-};
+enum class Level { Quantized, Loops, Hoisted, Kernel, NVVM, LLVM, PTX, Cubin };
 
 struct FP8LowerOptions : PassPipelineOptions<FP8LowerOptions> {
   Option<std::string> target{
       *this, "target",
       llvm::cl::desc("Machine to compile for: sm_90a (Hopper) or cpu"),
       llvm::cl::init("sm_90a")};
-  Option<Level> to{
+  Option<std::string> to{
       *this, "to",
-      llvm::cl::desc("Level to stop at (default: ptx for sm_90a, llvm for "
-                     "cpu)"),
-      llvm::cl::init(Level::Default),
-      llvm::cl::values(
-          clEnumValN(Level::Quantized, "quantized",
-                     "moss.quantize and moss.scaled_matmul on tensors"),
-          clEnumValN(Level::Loops, "loops",
-                     "Tiled loops with dequantization inside the K loop"),
-          clEnumValN(Level::Hoisted, "hoisted",
-                     "Tiled loops with dequantization moved out"),
-          clEnumValN(Level::Kernel, "kernel",
-                     "sm_90a: kernels with channels and warp roles"),
-          clEnumValN(
-              Level::NVVM, "nvvm",
-              "sm_90a: kernels in the NVVM dialect, host code in LLVM's"),
-          clEnumValN(Level::LLVM, "llvm", "cpu: the LLVM dialect"),
-          clEnumValN(Level::PTX, "ptx",
-                     "sm_90a: gpu.binary with PTX, and host code that "
-                     "launches it"),
-          clEnumValN(Level::Cubin, "cubin",
-                     "sm_90a: gpu.binary assembled by CUDA's ptxas, and host "
-                     "code"))};
+      llvm::cl::desc(
+          "Level to stop at: quantized (moss.quantize and moss.scaled_matmul "
+          "on "
+          "tensors), loops (tiled loops with dequantization inside the K "
+          "loop), "
+          "hoisted (with dequantization moved out), kernel (sm_90a: kernels "
+          "with channels and warp roles), nvvm (sm_90a: kernels in the NVVM "
+          "dialect, host code in LLVM's), ptx (sm_90a: gpu.binary with PTX, "
+          "and "
+          "host code that launches it; the default), cubin (the same, "
+          "assembled "
+          "by CUDA's ptxas), llvm (cpu: the LLVM dialect; the default)")};
   Option<std::string> scheme{
       *this, "scheme",
       llvm::cl::desc(
@@ -180,6 +165,8 @@ static void addQuantizePasses(OpPassManager &pm,
 }
 
 static void addBufferizePasses(OpPassManager &pm) {
+  // Elementwise ops on tensors have no bufferization of their own.
+  pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
   pm.addPass(bufferization::createEmptyTensorEliminationPass());
   pm.addPass(bufferization::createEmptyTensorToAllocTensorPass());
   bufferization::OneShotBufferizePassOptions bufferize;
@@ -221,7 +208,6 @@ static void addHoistPasses(OpPassManager &pm, const FP8LowerOptions &options) {
 }
 
 static void addCPUPasses(OpPassManager &pm, const FP8LowerOptions &options) {
-  pm.addPass(createMossQuantizeToLoops());
   CPUPipelineOptions cpu;
   cpu.arithmetic = options.arithmetic.getValue();
   buildCPUPipeline(pm, cpu);
@@ -248,27 +234,37 @@ static void addGPUPasses(OpPassManager &pm, const FP8LowerOptions &options,
 // Pipeline
 //===----------------------------------------------------------------------===//
 
-/// The level to stop at, or failure if the target does not have it.
-static FailureOr<Level> resolveLevel(const FP8LowerOptions &options,
-                                     TargetKind target) {
-  Level to = options.to;
-  bool isCPU = target == TargetKind::CPU;
-  if (to == Level::Default)
-    return isCPU ? Level::LLVM : Level::PTX;
-  bool isGPUOnly = to == Level::Kernel || to == Level::NVVM ||
-                   to == Level::PTX || to == Level::Cubin;
-  if (isCPU ? isGPUOnly : to == Level::LLVM)
-    return failure();
-  return to;
+/// The level of the given name, if the target has it.
+static std::optional<Level> lookupLevel(StringRef name, TargetKind target) {
+  auto shared = llvm::StringSwitch<std::optional<Level>>(name)
+                    .Case("quantized", Level::Quantized)
+                    .Case("loops", Level::Loops)
+                    .Case("hoisted", Level::Hoisted)
+                    .Default(std::nullopt);
+  if (shared)
+    return shared;
+  if (target == TargetKind::CPU)
+    return name.empty() || name == "llvm" ? std::optional(Level::LLVM)
+                                          : std::nullopt;
+  return llvm::StringSwitch<std::optional<Level>>(name)
+      .Case("kernel", Level::Kernel)
+      .Case("nvvm", Level::NVVM)
+      .Cases({"", "ptx"}, Level::PTX)
+      .Case("cubin", Level::Cubin)
+      .Default(std::nullopt);
 }
 
-/// Whether the text is the PTX version of an instruction set with sm_90a. LLVM
-/// only warns about features that it does not know, and then emits another
-/// version.
-static bool isPTXFeature(StringRef text) {
-  unsigned version;
-  return text.consume_front("+ptx") && !text.getAsInteger(10, version) &&
-         version >= 80;
+/// Whether gpu-module-to-binary will find ptxas, which it looks for in the
+/// toolkit that these variables name, and in PATH.
+static bool findsPtxas() {
+  SmallVector<std::string> folders;
+  for (const char *variable : {"CUDA_ROOT", "CUDA_HOME", "CUDA_PATH"})
+    if (std::optional<std::string> root = llvm::sys::Process::GetEnv(variable))
+      folders.push_back(*root + "/bin");
+  folders.push_back(NVVM::getCUDAToolkitPath().str() + "/bin");
+  SmallVector<StringRef> paths(folders.begin(), folders.end());
+  return llvm::sys::findProgramByName("ptxas", paths) ||
+         llvm::sys::findProgramByName("ptxas");
 }
 
 static LogicalResult
@@ -282,19 +278,19 @@ buildPipeline(OpPassManager &pm, StringRef text,
     return errorHandler("moss-fp8-lower: unknown target '" +
                         StringRef(options.target) + "', expected " +
                         getTargetNames());
-  FailureOr<Level> to = resolveLevel(options, target->kind);
-  if (failed(to))
+  std::optional<Level> to = lookupLevel(options.to, target->kind);
+  if (!to)
     return errorHandler(
-        Twine("moss-fp8-lower: this target has no such level: ") +
+        "moss-fp8-lower: target " + target->name + " has no level '" +
+        StringRef(options.to) + "': it stops at " +
         (target->kind == TargetKind::CPU
-             ? "cpu stops at quantized, loops, hoisted or llvm"
-             : "sm_90a stops at quantized, loops, hoisted, kernel, nvvm, ptx "
-               "or cubin"));
-  if (!isPTXFeature(options.features))
+             ? "quantized, loops, hoisted or llvm"
+             : "quantized, loops, hoisted, kernel, nvvm, ptx or cubin"));
+  if (*to == Level::Cubin && !findsPtxas())
     return errorHandler(
-        "moss-fp8-lower: option 'features' must be a PTX version from +ptx80 "
-        "on, but is '" +
-        StringRef(options.features) + "'");
+        "moss-fp8-lower: to=cubin needs CUDA's ptxas, which is neither in PATH "
+        "nor in the bin folder of $CUDA_ROOT, $CUDA_HOME or $CUDA_PATH; to=ptx "
+        "needs no CUDA, and the driver assembles its output");
 
   addQuantizePasses(pm, options);
   if (*to == Level::Quantized)

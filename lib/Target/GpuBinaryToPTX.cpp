@@ -22,44 +22,56 @@
 using namespace mlir;
 using namespace mlir::moss;
 
+/// An error about the module as a whole. Its ops and source lines hold all the
+/// PTX, so a location would print that.
+static InFlightDiagnostic reportError(ModuleOp module) {
+  return emitError(UnknownLoc::get(module.getContext()));
+}
+
 /// The binary of the given name, or the only one.
 static FailureOr<gpu::BinaryOp> selectBinary(ModuleOp module, StringRef name) {
+  auto report = [&] { return reportError(module); };
   SmallVector<gpu::BinaryOp> binaries(module.getOps<gpu::BinaryOp>());
   if (binaries.empty())
-    return module.emitError("has no gpu.binary; run gpu-module-to-binary with "
-                            "format=isa first");
+    return report() << "the module has no gpu.binary; run moss-opt "
+                       "--moss-fp8-lower, or gpu-module-to-binary with "
+                       "format=isa, first";
   if (name.empty() && binaries.size() == 1)
     return binaries.front();
   if (!name.empty())
     for (gpu::BinaryOp binary : binaries)
       if (binary.getName() == name)
         return binary;
-  InFlightDiagnostic diag = module.emitError();
+  InFlightDiagnostic diag = report();
   if (name.empty())
-    diag << "has " << binaries.size()
-         << " gpu.binary ops; select one with --moss-ptx-binary";
+    diag << "the module has " << binaries.size()
+         << " gpu.binary ops; select one with --moss-ptx-binary: ";
   else
-    diag << "has no gpu.binary named '" << name << "'";
-  for (gpu::BinaryOp binary : binaries)
-    diag.attachNote(binary.getLoc()) << "there is '" << binary.getName() << "'";
+    diag << "the module has no gpu.binary named '" << name << "', but ";
+  llvm::interleaveComma(binaries, diag, [&](gpu::BinaryOp binary) {
+    diag << "'" << binary.getName() << "'";
+  });
   return diag;
 }
 
 LogicalResult moss::printPTX(ModuleOp module, StringRef name, unsigned index,
                              raw_ostream &os) {
+  auto report = [&] { return reportError(module); };
   FailureOr<gpu::BinaryOp> binary = selectBinary(module, name);
   if (failed(binary))
     return failure();
   ArrayAttr objects = binary->getObjects();
   if (index >= objects.size())
-    return binary->emitError("has ")
-           << objects.size() << " objects, so there is no object " << index;
+    return report() << "gpu.binary '" << binary->getName() << "' has "
+                    << objects.size() << " objects, so there is no object "
+                    << index;
   auto object = cast<gpu::ObjectAttr>(objects[index]);
   if (object.getFormat() != gpu::CompilationTarget::Assembly)
-    return binary->emitError("object ")
-           << index << " holds "
-           << gpu::stringifyCompilationTarget(object.getFormat())
-           << ", not assembly; run gpu-module-to-binary with format=isa";
+    return report() << "object " << index << " of gpu.binary '"
+                    << binary->getName() << "' holds "
+                    << gpu::stringifyCompilationTarget(object.getFormat())
+                    << ", not assembly; compile with to=ptx, or "
+                       "gpu-module-to-binary with format=isa";
   os << object.getObject().getValue();
   return success();
 }

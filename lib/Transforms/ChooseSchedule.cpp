@@ -69,6 +69,10 @@ private:
         return emitError(getOperation()->getLoc())
                << "option 'tile' takes positive extents, K a multiple of "
                << kMmaStepK;
+      if (*llvm::max_element(tile) > ScheduleAttr::kMaxTileExtent)
+        return emitError(getOperation()->getLoc())
+               << "option 'tile' takes extents of at most "
+               << ScheduleAttr::kMaxTileExtent;
       overrides.tileM = tile[0];
       overrides.tileN = tile[1];
       overrides.tileK = tile[2];

@@ -65,6 +65,9 @@ moss::computeKernelBudget(function_ref<InFlightDiagnostic()> emitError,
                           TileSums sums) {
   int64_t m = schedule.getTileM(), n = schedule.getTileN();
   int64_t k = schedule.getTileK(), consumers = schedule.getConsumers();
+  if (consumers > 3)
+    return emitError() << consumers
+                       << " consumers do not fit a thread block: at most 3";
   if (m % (64 * consumers) != 0)
     return emitError() << "tile M = " << m << " must be a multiple of 64 rows "
                        << "for each of the " << consumers << " consumers";
@@ -78,14 +81,12 @@ moss::computeKernelBudget(function_ref<InFlightDiagnostic()> emitError,
   if (m / consumers > 256)
     return emitError() << "tile M = " << m << " gives each consumer more than "
                        << "256 rows";
-  if (consumers > 3)
-    return emitError() << consumers
-                       << " consumers do not fit a thread block: at most 3";
 
   KernelBudget budget;
   budget.threads = (consumers + 1) * target.warpgroupSize;
-  budget.shared =
-      getSharedMemoryLayout(schedule.getStages(), (m + n) * k, consumers);
+  // One stage a byte is too much already, and its total does not overflow.
+  int64_t stages = std::min(schedule.getStages(), target.sharedMemory);
+  budget.shared = getSharedMemoryLayout(stages, (m + n) * k, consumers);
   if (budget.shared.totalBytes > target.sharedMemory)
     return emitError() << "the schedule needs " << budget.shared.totalBytes
                        << " bytes of shared memory, but " << target.name

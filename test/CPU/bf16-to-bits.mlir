@@ -17,3 +17,16 @@ llvm.func @move(%v: vector<8xbf16>, %p: !llvm.ptr) -> bf16 {
   llvm.store %splat, %p : vector<8xbf16>, !llvm.ptr
   llvm.return %one : bf16
 }
+
+// CHECK-LABEL: llvm.func @extend(
+// CHECK-SAME:    %[[V:.*]]: vector<8xi16>)
+// CHECK:         %[[BITS:.*]] = llvm.bitcast %[[V]] : vector<8xi16> to vector<8xi16>
+// CHECK:         %[[WIDE:.*]] = llvm.zext %[[BITS]] : vector<8xi16> to vector<8xi32>
+// CHECK:         %[[SHIFT:.*]] = llvm.mlir.constant(dense<16> : vector<8xi32>)
+// CHECK:         %[[HIGH:.*]] = llvm.shl %[[WIDE]], %[[SHIFT]]
+// CHECK:         %[[F32:.*]] = llvm.bitcast %[[HIGH]] : vector<8xi32> to vector<8xf32>
+// CHECK:         llvm.fpext %[[F32]] : vector<8xf32> to vector<8xf64>
+llvm.func @extend(%v: vector<8xbf16>) -> vector<8xf64> {
+  %r = llvm.fpext %v : vector<8xbf16> to vector<8xf64>
+  llvm.return %r : vector<8xf64>
+}

@@ -81,3 +81,32 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+#schedule = #moss.schedule<tile = [128, 128, 128], stages = 4, consumers = 2, raster = 8, blocks = 132>
+
+gpu.module @m {
+  // A tile that is multiplied by itself is copied for each operand.
+  // CHECK-LABEL: gpu.func @square(
+  // CHECK-SAME:  %[[A:[a-z0-9_]+]]: memref<?x?xf8E4M3FN>
+  // CHECK:       moss.channel : <4 x (vector<128x128xf8E4M3FN>, vector<128x128xf8E4M3FN>)>
+  // CHECK:       moss.put %{{.*}} from(%[[A]], %[[A]] : {{.*}}) at(%[[M:[a-z0-9_]+]], %[[M]]), (%[[K:[a-z0-9_]+]], %[[K]])
+  // CHECK-NEXT:  %[[T:[a-z0-9_]+]]:2 = moss.get
+  // CHECK-NEXT:  moss.mma %[[T]]#0, %[[T]]#1
+  gpu.func @square(%a: memref<?x?xf8E4M3FN>, %c: memref<?x?xf32>, %M: index, %K: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c128 = arith.constant 128 : index
+    %zero = arith.constant dense<0.0> : vector<128x128xf32>
+    %pad = arith.constant 0.0 : f8E4M3FN
+    scf.for %m = %c0 to %M step %c128 {
+      %s = scf.for %k = %c0 to %K step %c128 iter_args(%d = %zero) -> (vector<128x128xf32>) {
+        %t = vector.transfer_read %a[%m, %k], %pad : memref<?x?xf8E4M3FN>, vector<128x128xf8E4M3FN>
+        %p = moss.mma %t, %t, %d : vector<128x128xf8E4M3FN>, vector<128x128xf8E4M3FN>, vector<128x128xf32>
+        scf.yield %p : vector<128x128xf32>
+      }
+      vector.transfer_write %s, %c[%m, %m] : vector<128x128xf32>, memref<?x?xf32>
+    } {moss.schedule = #schedule}
+    gpu.return
+  }
+}

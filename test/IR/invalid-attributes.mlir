@@ -87,6 +87,11 @@
 
 // -----
 
+// expected-error @below {{tile extents must be at most 4096, but are [4294967296, 256, 128]}}
+#schedule = #moss.schedule<tile = [4294967296, 256, 128], stages = 4, consumers = 2, raster = 8, blocks = 132>
+
+// -----
+
 // expected-error @below {{tile K must be a multiple of 32, but got 48}}
 #schedule = #moss.schedule<tile = [128, 256, 48], stages = 4, consumers = 2, raster = 8, blocks = 132>
 

@@ -12,6 +12,17 @@ func.func @f(%x: memref<8x64xbf16>, %p: tensor<8x64xf8E4M3FN>) {
 // -----
 
 #tensor = #moss.scheme<f8E4M3FN, global = unit>
+#swap = affine_map<(i, j) -> (j, i)>
+
+func.func @f(%x: memref<8x64xbf16, #swap>, %p: memref<8x64xf8E4M3FN>) {
+  // expected-error @below {{operand #0 of type 'memref<8x64xbf16, affine_map<(d0, d1) -> (d1, d0)>>' has no strides; copy it to a strided memref first}}
+  moss.quantize #tensor ins(%x : memref<8x64xbf16, #swap>) payload(%p : memref<8x64xf8E4M3FN>)
+  return
+}
+
+// -----
+
+#tensor = #moss.scheme<f8E4M3FN, global = unit>
 
 func.func @f(%x: memref<8x64xbf16>, %p: memref<8x64xf8E4M3FN>) {
   // expected-error @below {{has no results on memrefs}}

@@ -10,11 +10,11 @@
 // REDEFINE: %{options} = 'target=cpu to=kernel'
 // REDEFINE: %{prefix} = CPU-LEVEL
 // RUN: %{fails}
-// CPU-LEVEL: moss-fp8-lower: this target has no such level: cpu stops at quantized, loops, hoisted or llvm
+// CPU-LEVEL: moss-fp8-lower: target cpu has no level 'kernel': it stops at quantized, loops, hoisted or llvm
 // REDEFINE: %{options} = to=llvm
 // REDEFINE: %{prefix} = GPU-LEVEL
 // RUN: %{fails}
-// GPU-LEVEL: sm_90a stops at quantized, loops, hoisted, kernel, nvvm, ptx or cubin
+// GPU-LEVEL: target sm_90a has no level 'llvm': it stops at quantized, loops, hoisted, kernel, nvvm, ptx or cubin
 // REDEFINE: %{options} = features=+ptx78
 // REDEFINE: %{prefix} = FEATURES
 // RUN: %{fails}
@@ -75,7 +75,7 @@
 // RUN: echo "" | llvm-as -o %t.cuda/nvvm/libdevice/libdevice.10.bc
 // RUN: not env PATH=%t.cuda CUDA_ROOT=%t.cuda %moss_build_dir/bin/moss-opt %s \
 // RUN:   --moss-fp8-lower=to=cubin -mlir-print-op-on-diagnostic=false 2>&1 | FileCheck %s --check-prefix=PTXAS
-// PTXAS: error: Couldn't find the `ptxas` binary
+// PTXAS: moss-fp8-lower: to=cubin needs CUDA's ptxas, which is neither in PATH nor in the bin folder of $CUDA_ROOT
 
 func.func @matmul(%x: tensor<512x512xbf16>, %w: tensor<512x512xbf16>, %c: tensor<512x512xf32>) -> tensor<512x512xf32> {
   %y = linalg.matmul ins(%x, %w : tensor<512x512xbf16>, tensor<512x512xbf16>) outs(%c : tensor<512x512xf32>) -> tensor<512x512xf32>

@@ -1,28 +1,25 @@
-// RUN: moss-translate %s --moss-gpu-binary-to-ptx -split-input-file -verify-diagnostics
-// RUN: not moss-translate %s --moss-gpu-binary-to-ptx --moss-ptx-binary=none -split-input-file 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=NAME
-// RUN: not moss-translate %s --moss-gpu-binary-to-ptx --moss-ptx-object=3 -split-input-file 2>&1 \
+// RUN: split-file %s %t
+// RUN: not moss-translate %t/empty.mlir --moss-gpu-binary-to-ptx 2>&1 | FileCheck %s --check-prefix=EMPTY
+// RUN: not moss-translate %t/two.mlir --moss-gpu-binary-to-ptx 2>&1 | FileCheck %s --check-prefix=TWO
+// RUN: not moss-translate %t/two.mlir --moss-gpu-binary-to-ptx --moss-ptx-binary=none 2>&1 | FileCheck %s --check-prefix=NAME
+// RUN: not moss-translate %t/two.mlir --moss-gpu-binary-to-ptx --moss-ptx-binary=first --moss-ptx-object=3 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=OBJECT
+// RUN: not moss-translate %t/cubin.mlir --moss-gpu-binary-to-ptx 2>&1 | FileCheck %s --check-prefix=CUBIN
 
-// NAME: has no gpu.binary named 'none'
-// OBJECT: has 1 objects, so there is no object 3
+// The messages stand alone: the ops that they are about hold all the PTX.
+// EMPTY: error: the module has no gpu.binary; run moss-opt --moss-fp8-lower, or gpu-module-to-binary with format=isa, first
+// TWO: error: the module has 2 gpu.binary ops; select one with --moss-ptx-binary: 'first', 'second'
+// TWO-NOT: gpu.object
+// NAME: error: the module has no gpu.binary named 'none', but 'first', 'second'
+// OBJECT: error: gpu.binary 'first' has 1 objects, so there is no object 3
+// CUBIN: error: object 0 of gpu.binary 'cubin' holds bin, not assembly; compile with to=ptx, or gpu-module-to-binary with format=isa
 
-// expected-error @+1 {{has no gpu.binary; run gpu-module-to-binary with format=isa first}}
+//--- empty.mlir
 module {}
 
-// -----
+//--- two.mlir
+gpu.binary @first [#gpu.object<#nvvm.target, assembly = "">]
+gpu.binary @second [#gpu.object<#nvvm.target, assembly = "">]
 
-// expected-error @+1 {{has 2 gpu.binary ops; select one with --moss-ptx-binary}}
-module {
-  // expected-note @+1 {{there is 'first'}}
-  gpu.binary @first [#gpu.object<#nvvm.target, assembly = "">]
-  // expected-note @+1 {{there is 'second'}}
-  gpu.binary @second [#gpu.object<#nvvm.target, assembly = "">]
-}
-
-// -----
-
-module {
-  // expected-error @+1 {{object 0 holds bin, not assembly; run gpu-module-to-binary with format=isa}}
-  gpu.binary @cubin [#gpu.object<#nvvm.target, bin = "">]
-}
+//--- cubin.mlir
+gpu.binary @cubin [#gpu.object<#nvvm.target, bin = "">]

@@ -7,6 +7,8 @@
 // STEP: error: option 'tile' takes positive extents, K a multiple of 32
 // RUN: not moss-opt --moss-choose-schedule="tile=-128,128,64" %s 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 // NEGATIVE: error: option 'tile' takes positive extents, K a multiple of 32
+// RUN: not moss-opt --moss-choose-schedule="target=cpu tile=4294967296,32,32" %s 2>&1 | FileCheck %s --check-prefix=LARGE
+// LARGE: error: option 'tile' takes extents of at most 4096
 // RUN: not moss-opt --moss-choose-schedule="stages=-1" %s 2>&1 | FileCheck %s --check-prefix=STAGES
 // STAGES: error: option 'stages' must be positive, but is -1
 // RUN: not moss-opt --moss-choose-schedule="consumers=-1" %s 2>&1 | FileCheck %s --check-prefix=CONSUMERS
@@ -31,6 +33,11 @@
 // K: error: 'moss.scaled_matmul' op tile K = 256 must be 32, 64 or 128, the rows that shared-memory swizzles know
 // RUN: not moss-opt --moss-choose-schedule="consumers=4 tile=256,64,128" %s 2>&1 | FileCheck %s --check-prefix=ROLES
 // ROLES: error: 'moss.scaled_matmul' op 4 consumers do not fit a thread block: at most 3
+// Products of extents that do not fit 64 bits.
+// RUN: not moss-opt --moss-choose-schedule="consumers=4611686018427387904" %s 2>&1 | FileCheck %s --check-prefix=OVERFLOW
+// OVERFLOW: error: 'moss.scaled_matmul' op 4611686018427387904 consumers do not fit a thread block: at most 3
+// RUN: not moss-opt --moss-choose-schedule="stages=1152921504606846976" %s 2>&1 | FileCheck %s --check-prefix=STAGED
+// STAGED: error: 'moss.scaled_matmul' op the schedule needs {{[0-9]+}} bytes of shared memory, but sm_90a has 232448; use fewer stages or a smaller tile
 // RUN: not moss-opt --moss-choose-schedule="tile=256,256,64 consumers=1" %s 2>&1 | FileCheck %s --check-prefix=REGISTERS
 // REGISTERS: error: 'moss.scaled_matmul' op the schedule needs 512 accumulator registers a thread, but 204 are left; use a smaller tile or more consumers
 

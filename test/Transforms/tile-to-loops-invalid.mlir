@@ -50,3 +50,17 @@ func.func @interval(%a: memref<64x256xf8E4M3FN>, %b: memref<64x256xf8E4M3FN>, %c
     schedule(<tile = [32, 32, 128], stages = 1, consumers = 1, raster = 1, blocks = 1>)
   return
 }
+
+// -----
+
+#tensor = #moss.scheme<f8E4M3FN, global = jit>
+#g48 = #moss.scheme<f8E4M3FN, micro = f32, group = [1, 48], global = unit, rounding = ceil>
+
+func.func @group_of_48(%a: memref<64x96xf8E4M3FN>, %m: memref<64x2xf32>, %c: memref<64x64xf32>) {
+  // expected-error @+1 {{micro groups of 48 elements along K cannot be tiled; quantize with 'full' groups or multiples of 32}}
+  moss.scaled_matmul #moss.accumulate<fast>
+    lhs(#g48, %a : memref<64x96xf8E4M3FN>) micro(%m : memref<64x2xf32>) rhs(#tensor, %a : memref<64x96xf8E4M3FN>)
+    outs(%c : memref<64x64xf32>)
+    schedule(<tile = [32, 32, 32], stages = 1, consumers = 1, raster = 1, blocks = 1>)
+  return
+}

@@ -21,8 +21,9 @@ def MossBF16ToBits : Pass<"moss-bf16-to-bits", "::mlir::ModuleOp"> {
     Once bf16 arithmetic is expanded to f32, bf16 values are only moved. LLVM
     still converts some moves (selects, masked stores) through f32 on CPUs
     without bf16 instructions, by a library function that older runtime
-    libraries lack and that quiets NaNs. As integers they are just moved. A bf16
-    operation that is left is an error.
+    libraries lack and that quiets NaNs. As integers they are just moved. Exact
+    extensions to f64, which the expansion leaves, go through f32; any other
+    bf16 operation that is left is an error.
 
     ```mlir
     %1 = llvm.select %c, %a, %b : vector<32xi1>, vector<32xbf16>

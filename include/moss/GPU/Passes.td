@@ -472,4 +472,22 @@ def MossSpecializeWarps : Pass<"moss-specialize-warps", "::mlir::gpu::GPUFuncOp"
   let dependentDialects = ["::mlir::ub::UBDialect"];
 }
 
+//===----------------------------------------------------------------------===//
+// moss-strip-timings
+//===----------------------------------------------------------------------===//
+
+def MossStripTimings : Pass<"moss-strip-timings", "::mlir::ModuleOp"> {
+  let summary = "Drop the compile times from gpu.binary";
+  let description = [{
+    gpu-module-to-binary records in each object how long its compilation took, so
+    that no two runs give the same output. This pass drops these properties.
+
+    ```mlir
+    gpu.binary @k [#gpu.object<#nvvm.target, properties = {LLVMIRToISATimeInMs = 9 : i64, O = 3 : i32}, assembly = "...">]
+    // becomes
+    gpu.binary @k [#gpu.object<#nvvm.target, properties = {O = 3 : i32}, assembly = "...">]
+    ```
+  }];
+}
+
 #endif // MOSS_GPU_PASSES_TD

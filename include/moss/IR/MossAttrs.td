@@ -156,7 +156,7 @@ def Moss_ScheduleAttr : Moss_Attr<"Schedule", "schedule"> {
   let summary = "how a scaled matmul is cut into tiles and mapped to a machine";
   let description = [{
     - `tile`: the M, N and K extents of the block of work of one kernel
-      iteration;
+      iteration, at most 4096 each;
     - `stages`: slots of the ring of shared memory between the producer and
       the consumers (ignored on a CPU);
     - `consumers`: warpgroups that multiply, each with an equal share of the
@@ -179,6 +179,11 @@ def Moss_ScheduleAttr : Moss_Attr<"Schedule", "schedule"> {
     `,` `raster` `=` $raster `,` `blocks` `=` $blocks `>`
   }];
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// More than any machine's tiles, and few enough that a tile of them can be
+    /// a vector.
+    static constexpr int64_t kMaxTileExtent = 4096;
+  }];
 }
 
 #endif // MOSS_IR_MOSSATTRS_TD

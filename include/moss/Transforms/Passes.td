@@ -35,6 +35,32 @@ def MossAssertShapes : Pass<"moss-assert-shapes"> {
 }
 
 //===----------------------------------------------------------------------===//
+// moss-assert-to-llvm
+//===----------------------------------------------------------------------===//
+
+def MossAssertToLLVM : Pass<"moss-assert-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "Lower cf.assert so that its message is always seen";
+  let description = [{
+    Upstream prints the message of a failed assertion with `puts` and aborts,
+    which loses it unless standard output is a terminal. Here it is written to
+    standard error, unbuffered, by the C library's `write`. Assertions in kernels
+    are left alone.
+
+    ```mlir
+    cf.assert %ok, "extents differ"
+    // becomes
+    scf.if %failed {
+      llvm.call @write(%stderr, %message, %length) : (i32, !llvm.ptr, i64) -> i64
+      llvm.call @abort() : () -> ()
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::LLVM::LLVMDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+//===----------------------------------------------------------------------===//
 // moss-choose-schedule
 //===----------------------------------------------------------------------===//
 

@@ -1,0 +1,80 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "moss/Transforms/Passes.h"
+
+namespace mlir::moss {
+#define GEN_PASS_DEF_MOSSASSERTTOLLVM
+#include "moss/Transforms/Passes.h.inc"
+} // namespace mlir::moss
+
+using namespace mlir;
+using namespace mlir::moss;
+
+/// POSIX's standard error.
+static constexpr int64_t kStandardError = 2;
+
+/// The function `name` of the C library, declared if it is not yet.
+static FailureOr<LLVM::LLVMFuncOp> getFunction(ImplicitLocOpBuilder &b,
+                                               ModuleOp module, StringRef name,
+                                               ArrayRef<Type> inputs,
+                                               Type result) {
+  return LLVM::lookupOrCreateFn(b, module, name, inputs, result);
+}
+
+/// if (!condition) { write(2, message, length); abort(); }
+static LogicalResult lowerAssert(ModuleOp module, cf::AssertOp op) {
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  Type i32 = b.getI32Type(), i64 = b.getI64Type();
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext());
+  FailureOr<LLVM::LLVMFuncOp> write =
+      getFunction(b, module, "write", {i32, pointer, i64}, i64);
+  FailureOr<LLVM::LLVMFuncOp> abort = getFunction(
+      b, module, "abort", {}, LLVM::LLVMVoidType::get(b.getContext()));
+  if (failed(write) || failed(abort))
+    return op.emitError("needs the C library's write and abort, but the "
+                        "program has other functions of these names");
+
+  Value one = arith::ConstantIntOp::create(b, 1, 1);
+  Value fails = arith::XOrIOp::create(b, op.getArg(), one);
+  auto branch = scf::IfOp::create(b, fails, /*withElseRegion=*/false);
+  b.setInsertionPointToStart(branch.thenBlock());
+  std::string message = (op.getMsg() + "\n").str();
+  std::string name = "moss_assert_message";
+  for (int suffix = 0; module.lookupSymbol(name); ++suffix)
+    name = "moss_assert_message_" + std::to_string(suffix);
+  Value text = LLVM::createGlobalString(op.getLoc(), b, name, message,
+                                        LLVM::Linkage::Internal);
+  LLVM::CallOp::create(
+      b, *write,
+      ValueRange{arith::ConstantIntOp::create(b, kStandardError, 32), text,
+                 arith::ConstantIntOp::create(b, message.size(), 64)});
+  LLVM::CallOp::create(b, *abort, ValueRange{});
+  op.erase();
+  return success();
+}
+
+namespace {
+struct AssertToLLVMPass : moss::impl::MossAssertToLLVMBase<AssertToLLVMPass> {
+  void runOnOperation() override {
+    SmallVector<cf::AssertOp> asserts;
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      func.walk([&](cf::AssertOp op) { asserts.push_back(op); });
+    for (cf::AssertOp op : asserts)
+      if (failed(lowerAssert(getOperation(), op)))
+        return signalPassFailure();
+  }
+};
+} // namespace

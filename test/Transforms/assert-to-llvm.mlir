@@ -1,0 +1,30 @@
+// RUN: moss-opt %s --moss-assert-to-llvm | FileCheck %s
+
+// CHECK-DAG: llvm.mlir.global internal constant @moss_assert_message("first differs\0A")
+// CHECK-DAG: llvm.mlir.global internal constant @moss_assert_message_0("second differs\0A")
+// CHECK-DAG: llvm.func @write(i32, !llvm.ptr, i64) -> i64
+// CHECK-DAG: llvm.func @abort()
+
+// CHECK-LABEL: func @asserts(
+// CHECK-SAME:      %[[OK:.*]]: i1)
+// CHECK:         %[[FAILS:.*]] = arith.xori %[[OK]], %{{.*}} : i1
+// CHECK:         scf.if %[[FAILS]] {
+// CHECK:           %[[LENGTH:.*]] = arith.constant 14 : i64
+// CHECK:           llvm.call @write(%{{.*}}, %{{.*}}, %[[LENGTH]])
+// CHECK:           llvm.call @abort()
+// CHECK:         }
+// CHECK:         scf.if
+func.func @asserts(%ok: i1) {
+  cf.assert %ok, "first differs"
+  cf.assert %ok, "second differs"
+  return
+}
+
+// CHECK-LABEL: gpu.func @kernel(
+// CHECK:         cf.assert
+gpu.module @m {
+  gpu.func @kernel(%ok: i1) kernel {
+    cf.assert %ok, "in a kernel"
+    gpu.return
+  }
+}

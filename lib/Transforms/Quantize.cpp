@@ -213,7 +213,9 @@ static OpFoldResult divideAndScale(OpBuilder &builder, Location loc,
 static Value createPayload(OpBuilder &builder, Location loc, OpFoldResult outer,
                            OpFoldResult k, Type elementType) {
   std::optional<int64_t> staticK = getConstantIntValue(k);
-  if (staticK && *staticK % kRowAlignment == 0)
+  // Without rows there is nothing to align, and no slice to take either:
+  // verification finds offset 0 out of bounds.
+  if ((staticK && *staticK % kRowAlignment == 0) || isZeroInteger(outer))
     return tensor::EmptyOp::create(builder, loc, {outer, k}, elementType);
   SmallVector<OpFoldResult> padded{
       outer, divideAndScale(builder, loc, k, kRowAlignment, kRowAlignment)};

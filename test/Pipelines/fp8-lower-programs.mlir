@@ -99,3 +99,22 @@ func.func @others(%xf: tensor<?x?xf32>, %wf: tensor<?x?xf32>, %cf: tensor<?x?xf3
   %2 = linalg.batch_matmul ins(%xb, %wb : tensor<?x?x?xbf16>, tensor<?x?x?xbf16>) outs(%cb : tensor<?x?x?xf32>) -> tensor<?x?x?xf32>
   return %0, %1, %2 : tensor<?x?xf32>, tensor<?x?xi32>, tensor<?x?x?xf32>
 }
+
+// -----
+
+// Results and sums of nothing.
+// CHECK: llvm.func @no_rows
+// CHECK: llvm.func @no_columns
+// CHECK: llvm.func @no_sum
+func.func @no_rows(%x: tensor<0x5xbf16>, %w: tensor<5x7xbf16>, %c: tensor<0x7xf32>) -> tensor<0x7xf32> {
+  %y = linalg.matmul ins(%x, %w : tensor<0x5xbf16>, tensor<5x7xbf16>) outs(%c : tensor<0x7xf32>) -> tensor<0x7xf32>
+  return %y : tensor<0x7xf32>
+}
+func.func @no_columns(%x: tensor<3x5xbf16>, %w: tensor<5x0xbf16>, %c: tensor<3x0xbf16>) -> tensor<3x0xbf16> {
+  %y = linalg.matmul ins(%x, %w : tensor<3x5xbf16>, tensor<5x0xbf16>) outs(%c : tensor<3x0xbf16>) -> tensor<3x0xbf16>
+  return %y : tensor<3x0xbf16>
+}
+func.func @no_sum(%x: tensor<3x0xbf16>, %w: tensor<0x7xbf16>, %c: tensor<3x7xf32>) -> tensor<3x7xf32> {
+  %y = linalg.matmul ins(%x, %w : tensor<3x0xbf16>, tensor<0x7xbf16>) outs(%c : tensor<3x7xf32>) -> tensor<3x7xf32>
+  return %y : tensor<3x7xf32>
+}

@@ -1,6 +1,6 @@
 // RUN: moss-opt %s --moss-choose-schedule -split-input-file -verify-diagnostics
 // RUN: moss-opt %s --moss-choose-schedule="target=cpu" -split-input-file | FileCheck %s
-// CHECK-COUNT-2: moss.scaled_matmul
+// CHECK-COUNT-4: moss.scaled_matmul
 
 #tensor = #moss.scheme<f8E4M3FN, global = jit>
 
@@ -25,5 +25,32 @@ func.func @promoted_chain(%a: memref<512x512xf8E4M3FN>, %b: memref<512x512xf8E4M
     lhs(#tensor, %a : memref<512x512xf8E4M3FN>) rhs(#tensor, %b : memref<512x512xf8E4M3FN>)
     outs(%c : memref<512x512xf32>)
     schedule(<tile = [256, 128, 128], stages = 4, consumers = 2, raster = 8, blocks = 132>)
+  return
+}
+
+// -----
+
+#tensor = #moss.scheme<f8E4M3FN, global = jit>
+
+// Products of extents that do not fit 64 bits.
+func.func @many_consumers(%a: memref<512x512xf8E4M3FN>, %b: memref<512x512xf8E4M3FN>, %c: memref<512x512xf32>) {
+  // expected-error @+1 {{4611686018427387904 consumers do not fit a thread block: at most 3}}
+  moss.scaled_matmul #moss.accumulate<fast>
+    lhs(#tensor, %a : memref<512x512xf8E4M3FN>) rhs(#tensor, %b : memref<512x512xf8E4M3FN>)
+    outs(%c : memref<512x512xf32>)
+    schedule(<tile = [128, 128, 128], stages = 4, consumers = 4611686018427387904, raster = 8, blocks = 132>)
+  return
+}
+
+// -----
+
+#tensor = #moss.scheme<f8E4M3FN, global = jit>
+
+func.func @many_stages(%a: memref<512x512xf8E4M3FN>, %b: memref<512x512xf8E4M3FN>, %c: memref<512x512xf32>) {
+  // expected-error @+1 {{bytes of shared memory, but sm_90a has 232448; use fewer stages or a smaller tile}}
+  moss.scaled_matmul #moss.accumulate<fast>
+    lhs(#tensor, %a : memref<512x512xf8E4M3FN>) rhs(#tensor, %b : memref<512x512xf8E4M3FN>)
+    outs(%c : memref<512x512xf32>)
+    schedule(<tile = [128, 128, 128], stages = 1152921504606846976, consumers = 2, raster = 8, blocks = 132>)
   return
 }

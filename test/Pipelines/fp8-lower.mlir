@@ -16,7 +16,7 @@
 // LOOPS:           scf.forall
 // LOOPS:             moss.load_scales
 // LOOPS:             scf.for
-// LOOPS-GPU:           moss.mma {{.*}} vector<256x128xf32>
+// LOOPS-GPU:           moss.mma {{.*}} vector<192x128xf32>
 // LOOPS-CPU:           moss.mma {{.*}} vector<32x32xf32>
 // LOOPS:               moss.rescale
 // LOOPS:               scf.yield

@@ -39,7 +39,7 @@
 // RUN: not moss-opt --moss-choose-schedule="stages=1152921504606846976" %s 2>&1 | FileCheck %s --check-prefix=STAGED
 // STAGED: error: option 'stages' must be below 2^31, but is 1152921504606846976
 // RUN: not moss-opt --moss-choose-schedule="tile=256,256,64 consumers=1" %s 2>&1 | FileCheck %s --check-prefix=REGISTERS
-// REGISTERS: error: 'moss.scaled_matmul' op the schedule needs 512 accumulator registers a thread, but 204 are left; use a smaller tile or more consumers
+// REGISTERS: error: 'moss.scaled_matmul' op the schedule needs 512 accumulator registers a thread, but 208 are left; use a smaller tile or more consumers
 
 #tensor = #moss.scheme<f8E4M3FN, global = jit>
 

@@ -31,7 +31,7 @@ func.func @fast(%a: tensor<?x512xf8E4M3FN>, %b: tensor<256x512xf8E4M3FN>, %c: te
 // the interval is longer than a tile both waves have them, and a sum on either
 // side of micro groups likewise.
 // CHECK-LABEL: func @promoted(
-// CHECK: schedule(<tile = [256, 128, 128], stages = 4, consumers = 2, raster = 8, blocks = 132>)
+// CHECK: schedule(<tile = [192, 128, 128], stages = 4, consumers = 3, raster = 8, blocks = 132>)
 // CHECK: schedule(<tile = [128, 128, 128], stages = 6, consumers = 2, raster = 8, blocks = 132>)
 // CHECK: schedule(<tile = [128, 128, 128], stages = 6, consumers = 2, raster = 8, blocks = 132>)
 func.func @promoted(%a: memref<512x1024xf8E4M3FN>, %b: memref<512x1024xf8E4M3FN>, %bm: memref<512x2xf8E8M0FNU>, %c: memref<512x512xf32>) {
@@ -57,7 +57,7 @@ func.func @promoted(%a: memref<512x1024xf8E4M3FN>, %b: memref<512x1024xf8E4M3FN>
 // Tiles along K divide the promotion interval and every micro group, and more
 // of the smaller stages fit.
 // CHECK-LABEL: func @narrow_k(
-// CHECK: schedule(<tile = [256, 128, 64], stages = 8,
+// CHECK: schedule(<tile = [192, 128, 64], stages = 8,
 // CHECK: schedule(<tile = [256, 128, 32], stages = 8,
 // CHECK: schedule(<tile = [256, 128, 64], stages = 8,
 // CPU-LABEL: func @narrow_k(
@@ -94,5 +94,23 @@ func.func @given(%a: memref<0x512xf8E4M3FN>, %b: memref<512x512xf8E4M3FN>, %c: m
     lhs(#tensor, %a : memref<0x512xf8E4M3FN>) rhs(#tensor, %b : memref<512x512xf8E4M3FN>)
     outs(%c : memref<0x512xf32>)
     schedule(<tile = [64, 64, 32], stages = 1, consumers = 1, raster = 1, blocks = 1>)
+  return
+}
+
+// -----
+
+#tensor = #moss.scheme<f8E4M3FN, global = unit>
+
+// Partial sums: the tile that fills the machine's 132 multiprocessors better, 4 rounds
+// of 256 rows here, 21 of 192 rows there.
+// CHECK-LABEL: func @rounds(
+// CHECK: schedule(<tile = [256, 128, 128], stages = 4, consumers = 2,
+// CHECK: schedule(<tile = [192, 128, 128], stages = 4, consumers = 3,
+func.func @rounds(%a: memref<4096x4096xf8E4M3FN>, %b: memref<4096x4096xf8E4M3FN>, %c: memref<4096x4096xbf16>,
+                  %d: memref<8192x4096xf8E4M3FN>, %e: memref<8192x4096xf8E4M3FN>, %f: memref<8192x8192xbf16>) {
+  moss.scaled_matmul #moss.accumulate<promoted(128)> lhs(#tensor, %a : memref<4096x4096xf8E4M3FN>)
+    rhs(#tensor, %b : memref<4096x4096xf8E4M3FN>) outs(%c : memref<4096x4096xbf16>)
+  moss.scaled_matmul #moss.accumulate<promoted(128)> lhs(#tensor, %d : memref<8192x4096xf8E4M3FN>)
+    rhs(#tensor, %e : memref<8192x4096xf8E4M3FN>) outs(%f : memref<8192x8192xbf16>)
   return
 }

@@ -156,6 +156,26 @@ static bool isPowerOfTwo(Value scales) {
 // Rewriting
 //===----------------------------------------------------------------------===//
 
+/// Read column scales that only \p rescale uses right before it instead of
+/// before
+/// \p loop: a thread of a kernel holds many of them, too many to keep over a
+/// loop.
+static void sinkColumnScales(RewriterBase &rewriter, scf::ForOp loop,
+                             RescaleOp rescale) {
+  if (!rescale.getCols())
+    return;
+  auto load = rescale.getCols().getDefiningOp<LoadScalesOp>();
+  std::optional<SmallVector<MemoryEffects::EffectInstance>> effects =
+      getEffectsRecursively(loop);
+  bool onlyReads =
+      effects && llvm::all_of(*effects, [](MemoryEffects::EffectInstance &it) {
+        return isa<MemoryEffects::Read>(it.getEffect());
+      });
+  if (load && load->hasOneUse() && load->getBlock() == loop->getBlock() &&
+      load->isBeforeInBlock(loop) && onlyReads)
+    rewriter.moveOpBefore(load, rescale);
+}
+
 /// Move the parts of `sum`'s rescale that are given to after the loop; keep the
 /// others where they are.
 static void hoistToEpilogue(RewriterBase &rewriter, RescaledSum sum, Value rows,
@@ -178,6 +198,7 @@ static void hoistToEpilogue(RewriterBase &rewriter, RescaledSum sum, Value rows,
   });
   if (!rescale.getRows() && !rescale.getCols() && rescale.getScalars().empty())
     rewriter.replaceOp(rescale, rescale.getTile());
+  sinkColumnScales(rewriter, sum.loop, hoisted);
 }
 
 /// Split the loop at group boundaries of `group` elements:

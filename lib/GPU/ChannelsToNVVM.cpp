@@ -315,21 +315,24 @@ namespace {
 struct ChannelsToNVVMPass
     : moss::impl::MossChannelsToNVVMBase<ChannelsToNVVMPass> {
   void runOnOperation() override {
-    gpu::GPUFuncOp func = getOperation();
+    for (auto func : getOperation().getOps<gpu::GPUFuncOp>())
+      if (failed(lower(func)))
+        return signalPassFailure();
+  }
+
+private:
+  static LogicalResult lower(gpu::GPUFuncOp func) {
     SmallVector<ChannelOp> channels;
     SmallVector<WarpSpecializeOp> roles;
     func.walk([&](ChannelOp op) { channels.push_back(op); });
     func.walk([&](WarpSpecializeOp op) { roles.push_back(op); });
     if (channels.empty() && roles.empty())
-      return;
-    if (channels.size() != 1 || roles.size() != 1) {
-      func.emitOpError("needs one moss.channel and one moss.warp_specialize, "
-                       "but has ")
-          << channels.size() << " and " << roles.size();
-      return signalPassFailure();
-    }
-    if (failed(KernelLowering(func, channels.front(), roles.front()).run()))
-      signalPassFailure();
+      return success();
+    if (channels.size() != 1 || roles.size() != 1)
+      return func.emitOpError("needs one moss.channel and one "
+                              "moss.warp_specialize, but has ")
+             << channels.size() << " and " << roles.size();
+    return KernelLowering(func, channels.front(), roles.front()).run();
   }
 };
 } // namespace

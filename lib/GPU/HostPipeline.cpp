@@ -109,11 +109,11 @@ void moss::addKernelToThreadsPasses(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   OpPassManager &modulePM = pm.nest<gpu::GPUModuleOp>();
-  modulePM.addNestedPass<gpu::GPUFuncOp>(createMossDistributeTiles());
+  modulePM.addPass(createMossDistributeTiles());
   modulePM.addPass(createCanonicalizerPass());
   modulePM.addPass(createCSEPass());
   modulePM.addNestedPass<gpu::GPUFuncOp>(createMossOverlapMma());
-  modulePM.addNestedPass<gpu::GPUFuncOp>(createMossChannelsToNVVM());
+  modulePM.addPass(createMossChannelsToNVVM());
   modulePM.addPass(createCanonicalizerPass());
   modulePM.addPass(createCSEPass());
 }

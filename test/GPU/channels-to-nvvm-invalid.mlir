@@ -1,4 +1,4 @@
-// RUN: moss-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(moss-channels-to-nvvm)))" -split-input-file -verify-diagnostics
+// RUN: moss-opt %s --pass-pipeline="builtin.module(gpu.module(moss-channels-to-nvvm))" -split-input-file -verify-diagnostics
 
 !channel = !moss.channel<3 x (vector<128x64xf8E4M3FN>)>
 

@@ -1,4 +1,4 @@
-// RUN: moss-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(moss-channels-to-nvvm)),canonicalize,cse)" | FileCheck %s
+// RUN: moss-opt %s --pass-pipeline="builtin.module(gpu.module(moss-channels-to-nvvm),canonicalize,cse)" | FileCheck %s
 
 // Slots of 128 x 64 + 64 x 64 = 12,288 bytes; three of them and two consumers'
 // boxes of 16,384 bytes: full barriers at 69,632, empty ones 24 bytes later.

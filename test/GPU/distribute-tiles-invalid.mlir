@@ -1,4 +1,4 @@
-// RUN: moss-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(moss-distribute-tiles)))" -split-input-file -verify-diagnostics
+// RUN: moss-opt %s --pass-pipeline="builtin.module(gpu.module(moss-distribute-tiles))" -split-input-file -verify-diagnostics
 
 gpu.module @m {
   gpu.func @rows(%c: memref<?x?xf32>, %m: index, %x: f32) kernel {

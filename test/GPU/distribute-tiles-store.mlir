@@ -1,4 +1,4 @@
-// RUN: moss-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(moss-distribute-tiles)),canonicalize,cse)" | FileCheck %s
+// RUN: moss-opt %s --pass-pipeline="builtin.module(gpu.module(moss-distribute-tiles),canonicalize,cse)" | FileCheck %s
 
 // The ring of 4 x 12288 bytes comes first, then two boxes of 8192 bytes for each
 // consumer.

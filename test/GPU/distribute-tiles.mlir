@@ -1,4 +1,4 @@
-// RUN: moss-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(moss-distribute-tiles)),canonicalize)" | FileCheck %s
+// RUN: moss-opt %s --pass-pipeline="builtin.module(gpu.module(moss-distribute-tiles),canonicalize)" | FileCheck %s
 
 gpu.module @m {
   // Two consumers with two waves each: M x 1 has 2 elements a wave, 1 x N has

@@ -15,7 +15,7 @@ include "mlir/Pass/PassBase.td"
 // moss-channels-to-nvvm
 //===----------------------------------------------------------------------===//
 
-def MossChannelsToNVVM : Pass<"moss-channels-to-nvvm", "::mlir::gpu::GPUFuncOp"> {
+def MossChannelsToNVVM : Pass<"moss-channels-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Lower channels and roles to barriers, copies and branches";
   let description = [{
     The last step from a scheduled kernel to instructions. A channel becomes a
@@ -24,7 +24,8 @@ def MossChannelsToNVVM : Pass<"moss-channels-to-nvvm", "::mlir::gpu::GPUFuncOp">
     and starts the copies; `get` waits for the full barrier; `release` arrives on
     the empty one, once per consumer; a tile's descriptor is computed from its
     slot. `moss.warp_specialize` becomes a branch on the warpgroup with
-    `setmaxregister`.
+    `setmaxregister`. The pass is one of the module, where the symbol of shared
+    memory is.
 
     ```mlir
     moss.put %ch[%i] from(%a : !moss.tensor_map<...>) at(%m), (%k) : !moss.channel<...>
@@ -165,7 +166,7 @@ def MossCreateTensorMaps : Pass<"moss-create-tensor-maps", "::mlir::ModuleOp"> {
 // moss-distribute-tiles
 //===----------------------------------------------------------------------===//
 
-def MossDistributeTiles : Pass<"moss-distribute-tiles", "::mlir::gpu::GPUFuncOp"> {
+def MossDistributeTiles : Pass<"moss-distribute-tiles", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Spread tile values over the threads of the consumers";
   let description = [{
     In the consumers' region of `moss.warp_specialize`, a tile becomes one vector

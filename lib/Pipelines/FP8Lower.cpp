@@ -274,6 +274,30 @@ static bool findsPtxas() {
          llvm::sys::findProgramByName("ptxas");
 }
 
+/// The option that was given but has no effect beside the others, and why; an
+/// empty string if there is none.
+static std::string findIneffectiveOption(const FP8LowerOptions &options,
+                                         TargetKind target) {
+  auto describe = [](StringRef name, StringRef why) {
+    return ("option '" + name + "' has no effect " + why).str();
+  };
+  if (target == TargetKind::CPU) {
+    for (auto [name, value] :
+         {std::pair<StringRef, int64_t>{"stages", options.stages},
+          {"consumers", options.consumers},
+          {"raster", options.raster},
+          {"blocks", options.blocks}})
+      if (value != 0)
+        return describe(name, "on target cpu, which has only tiles");
+  } else if (options.arithmetic != MmaArithmetic::Fp32) {
+    return describe("arithmetic", "on target sm_90a, which sums as its matrix "
+                                  "unit does; it is for target=cpu");
+  }
+  if (options.accumulate == "fast" && options.promoteInterval.hasValue())
+    return describe("promote-interval", "with accumulate=fast");
+  return "";
+}
+
 static LogicalResult
 buildPipeline(OpPassManager &pm, StringRef text,
               function_ref<LogicalResult(const Twine &)> errorHandler) {
@@ -293,6 +317,9 @@ buildPipeline(OpPassManager &pm, StringRef text,
         (target->kind == TargetKind::CPU
              ? "quantized, loops, hoisted or llvm"
              : "quantized, loops, hoisted, kernel, nvvm, ptx or cubin"));
+  if (std::string ineffective = findIneffectiveOption(options, target->kind);
+      !ineffective.empty())
+    return errorHandler("moss-fp8-lower: " + ineffective);
   if (!isUsablePTXVersion(options.features))
     return errorHandler("moss-fp8-lower: option 'features' must be a PTX "
                         "version from +ptx80 on, but is '" +

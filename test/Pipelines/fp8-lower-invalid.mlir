@@ -2,6 +2,14 @@
 // DEFINE: %{prefix} =
 // DEFINE: %{fails} = not moss-opt %s --moss-fp8-lower=%{options} 2>&1 | FileCheck %s --check-prefix=%{prefix}
 
+// Options that would have no effect.
+// RUN: not moss-opt %s --moss-fp8-lower="arithmetic=emulate" 2>&1 | FileCheck %s --check-prefix=ARITHMETIC
+// ARITHMETIC: option 'arithmetic' has no effect on target sm_90a
+// RUN: not moss-opt %s --moss-fp8-lower="target=cpu stages=3" 2>&1 | FileCheck %s --check-prefix=CPU-STAGES
+// CPU-STAGES: option 'stages' has no effect on target cpu
+// RUN: not moss-opt %s --moss-fp8-lower="accumulate=fast promote-interval=64" 2>&1 | FileCheck %s --check-prefix=FAST-INTERVAL
+// FAST-INTERVAL: option 'promote-interval' has no effect with accumulate=fast
+
 // Targets and levels.
 // REDEFINE: %{options} = target=sm_80
 // REDEFINE: %{prefix} = TARGET

@@ -11,17 +11,16 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "moss/Pipelines/FP8Lower.h"
 #include "mlir/Conversion/BufferizationToMemRef/BufferizationToMemRef.h"
 #include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Target/LLVM/NVVM/Utils.h"
 #include "mlir/Transforms/Passes.h"
-#include "moss/CPU/Pipeline.h"
 #include "moss/GPU/HostPipeline.h"
 #include "moss/GPU/Passes.h"
 #include "moss/Pipelines/Pipelines.h"
@@ -38,108 +37,6 @@ namespace {
 
 /// The level at which the pipeline stops, in the order of lowering.
 enum class Level { Quantized, Loops, Hoisted, Kernel, NVVM, LLVM, PTX, Cubin };
-
-struct FP8LowerOptions : PassPipelineOptions<FP8LowerOptions> {
-  Option<std::string> target{
-      *this, "target",
-      llvm::cl::desc("Machine to compile for: sm_90a (Hopper) or cpu"),
-      llvm::cl::init("sm_90a")};
-  Option<std::string> to{
-      *this, "to",
-      llvm::cl::desc(
-          "Level to stop at: quantized (moss.quantize and moss.scaled_matmul "
-          "on "
-          "tensors), loops (tiled loops with dequantization inside the K "
-          "loop), "
-          "hoisted (with dequantization moved out), kernel (sm_90a: kernels "
-          "with channels and warp roles), nvvm (sm_90a: kernels in the NVVM "
-          "dialect, host code in LLVM's), ptx (sm_90a: gpu.binary with PTX, "
-          "and "
-          "host code that launches it; the default), cubin (the same, "
-          "assembled "
-          "by CUDA's ptxas), llvm (cpu: the LLVM dialect; the default)")};
-  Option<std::string> scheme{
-      *this, "scheme",
-      llvm::cl::desc(
-          "Scaling scheme: 'two-level' (left operand: a power-of-two "
-          "micro scale per row under a just-in-time global scale; "
-          "right operand: one FP32 scale) or 'per-tensor'"),
-      llvm::cl::init("two-level")};
-  Option<std::string> lhsScheme{
-      *this, "lhs-scheme",
-      llvm::cl::desc("Scheme of the left operand instead: 'rows', 'mx', "
-                     "'tensor', or a #moss.scheme attribute in quotes")};
-  Option<std::string> rhsScheme{
-      *this, "rhs-scheme",
-      llvm::cl::desc("Scheme of the right operand instead, likewise")};
-  Option<std::string> lhsGroup{
-      *this, "lhs-group",
-      llvm::cl::desc(
-          "Micro group of the left operand [M, K] as 'outer,k', each "
-          "a positive integer or 'full'")};
-  Option<std::string> rhsGroup{
-      *this, "rhs-group",
-      llvm::cl::desc("Micro group of the right operand [N, K], likewise")};
-  Option<std::string> global{
-      *this, "global",
-      llvm::cl::desc(
-          "Global scale: 'jit' (from the tensor's largest magnitude) "
-          "or 'unit' (1)"),
-      llvm::cl::init("jit")};
-  Option<std::string> rounding{
-      *this, "rounding",
-      llvm::cl::desc("Rounding of micro exponents: 'ceil' (never saturates), "
-                     "'nearest' or 'floor'"),
-      llvm::cl::init("ceil")};
-  Option<std::string> accumulate{
-      *this, "accumulate",
-      llvm::cl::desc(
-          "'promoted': add partial sums into FP32 registers; 'fast': "
-          "keep the whole sum in the matrix unit, which holds 13 "
-          "fraction bits"),
-      llvm::cl::init("promoted")};
-  Option<int64_t> promoteInterval{
-      *this, "promote-interval",
-      llvm::cl::desc("Elements of K in a partial sum, a multiple of 32"),
-      llvm::cl::init(128)};
-  Option<bool> allowReassociation{
-      *this, "allow-reassociation",
-      llvm::cl::desc("Also hoist scales that are not powers of two, which "
-                     "changes rounding"),
-      llvm::cl::init(false)};
-  Option<MmaArithmetic> arithmetic{
-      *this, "arithmetic", llvm::cl::desc("cpu: how products are summed"),
-      llvm::cl::init(MmaArithmetic::Fp32),
-      llvm::cl::values(clEnumValN(MmaArithmetic::Fp32, "fp32", "In FP32"),
-                       clEnumValN(MmaArithmetic::Emulate, "emulate",
-                                  "To the bit as Hopper's matrix unit does"))};
-  ListOption<int64_t> tile{*this, "tile",
-                           llvm::cl::desc("Schedule: tile extents M,N,K")};
-  Option<int64_t> stages{
-      *this, "stages",
-      llvm::cl::desc("Schedule: slots of the shared-memory ring (0: as many as "
-                     "fit)"),
-      llvm::cl::init(0)};
-  Option<int64_t> consumers{
-      *this, "consumers",
-      llvm::cl::desc("Schedule: consumer warpgroups (0: chosen)"),
-      llvm::cl::init(0)};
-  Option<int64_t> raster{
-      *this, "raster",
-      llvm::cl::desc("Schedule: tiles along M visited before the next column "
-                     "(0: chosen)"),
-      llvm::cl::init(0)};
-  Option<int64_t> blocks{
-      *this, "blocks",
-      llvm::cl::desc("Schedule: most thread blocks of the grid (0: one a "
-                     "multiprocessor)"),
-      llvm::cl::init(0)};
-  Option<std::string> features{
-      *this, "features",
-      llvm::cl::desc("sm_90a: the PTX version to emit, as an LLVM feature, "
-                     "+ptx80 or newer"),
-      llvm::cl::init("+ptx80")};
-};
 
 } // namespace
 
@@ -298,12 +195,9 @@ static std::string findIneffectiveOption(const FP8LowerOptions &options,
   return "";
 }
 
-static LogicalResult
-buildPipeline(OpPassManager &pm, StringRef text,
-              function_ref<LogicalResult(const Twine &)> errorHandler) {
-  FP8LowerOptions options;
-  if (failed(options.parseFromString(text)))
-    return failure();
+LogicalResult moss::buildFP8LowerPipeline(
+    OpPassManager &pm, const FP8LowerOptions &options,
+    function_ref<LogicalResult(const Twine &)> errorHandler) {
   FailureOr<TargetInfo> target = lookupTarget(options.target);
   if (failed(target))
     return errorHandler("moss-fp8-lower: unknown target '" +
@@ -354,7 +248,13 @@ void moss::registerFP8LowerPipeline() {
   registerPassPipeline(
       "moss-fp8-lower",
       "Lower BF16 matmuls in linalg to FP8 kernels with two-level scaling",
-      buildPipeline,
+      [](OpPassManager &pm, StringRef text,
+         function_ref<LogicalResult(const Twine &)> errorHandler) {
+        FP8LowerOptions options;
+        if (failed(options.parseFromString(text)))
+          return failure();
+        return buildFP8LowerPipeline(pm, options, errorHandler);
+      },
       [](function_ref<void(const mlir::detail::PassOptions &)> handler) {
         handler(FP8LowerOptions());
       });

@@ -24,6 +24,10 @@ config.substitutions.append(("%moss_src_dir", config.moss_src_root))
 config.substitutions.append(("%moss_build_dir", config.moss_obj_root))
 config.substitutions.append(("%moss_lib_dir", os.path.join(config.moss_obj_root, "lib")))
 config.substitutions.append(("%python", sys.executable))
+config.substitutions.append(("%llvm_include_dir", config.llvm_include_dir))
+config.substitutions.append(("%cmake", config.cmake))
+config.substitutions.append(("%cc", config.cc))
+config.substitutions.append(("%cxx", config.cxx))
 
 
 def has_gpu():

@@ -11,8 +11,9 @@
 # to a memref descriptor for each memref. In a module compiled for a GPU these
 # describe device memory.
 #
-# Environment: MOSS_BUILD_DIR, the build folder (default: build beside this
-# script's folder); CLANG (default: clang-22); CFLAGS (default: -O2).
+# Environment: MOSS_BUILD_DIR, where Moss was built or installed (default: where
+# this script is, or the folder build beside its folder); CLANG (default:
+# clang-22); CFLAGS (default: -O2).
 set -eu
 
 if [ $# -ne 2 ]; then
@@ -21,7 +22,10 @@ if [ $# -ne 2 ]; then
 fi
 input=$1
 output=$2
-build=${MOSS_BUILD_DIR:-$(dirname "$0")/../build}
+here=$(dirname "$0")
+# An installation has the script beside its tools.
+if [ -e "$here/moss-translate" ]; then default=$here/..; else default=$here/../build; fi
+build=${MOSS_BUILD_DIR:-$default}
 clang=${CLANG:-clang-22}
 
 for needed in "$build/bin/moss-translate" "$build/lib/libmoss_runtime.so"; do

@@ -30,8 +30,9 @@ endfunction()
 
 # add_moss_library(name sources... DEPENDS tblgen-targets... MLIR_LIBS ...
 #                  MOSS_LIBS ...)
-# A static library of Moss. MLIR_LIBS name MLIR's components; all of them are
-# replaced by libMLIR.so, which the plugin's host shares.
+# A static library of Moss, which is installed and exported. MLIR_LIBS name
+# MLIR's components; all of them are replaced by libMLIR.so, which the plugin's
+# host shares.
 function(add_moss_library name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;MLIR_LIBS;MOSS_LIBS" ${ARGN})
   add_mlir_library(${name} ${ARG_UNPARSED_ARGUMENTS}
@@ -42,4 +43,28 @@ function(add_moss_library name)
   target_link_libraries(${name} PUBLIC ${ARG_MOSS_LIBS})
   moss_set_warnings(${name})
   moss_use_pch(${name})
+  moss_export_library(${name})
+endfunction()
+
+# add_moss_tool(name sources... MOSS_LIBS ...)
+# A program on libMLIR.so and libraries of Moss, which is installed and exported.
+function(add_moss_tool name)
+  cmake_parse_arguments(ARG "" "" "MOSS_LIBS" ${ARGN})
+  add_llvm_executable(${name} ${ARG_UNPARSED_ARGUMENTS}
+    DISABLE_LLVM_LINK_LLVM_DYLIB)
+  target_link_libraries(${name} PRIVATE ${ARG_MOSS_LIBS} MLIR LLVM)
+  moss_set_warnings(${name})
+  install(TARGETS ${name} EXPORT MossTargets RUNTIME DESTINATION bin)
+endfunction()
+
+# Install a library, and let find_package(Moss) find it. The folders are those
+# of LLVM and MLIR, whatever the system's conventions are.
+function(moss_export_library name)
+  target_include_directories(${name} INTERFACE
+    $<BUILD_INTERFACE:${MOSS_SOURCE_DIR}/include>
+    $<BUILD_INTERFACE:${MOSS_BINARY_DIR}/include>
+    $<INSTALL_INTERFACE:include>)
+  install(TARGETS ${name} EXPORT MossTargets
+    ARCHIVE DESTINATION lib
+    LIBRARY DESTINATION lib)
 endfunction()

@@ -18,8 +18,9 @@ class DialectRegistry;
 
 namespace moss {
 
-/// Register the moss dialect, its external interface models, and every
-/// upstream dialect that Moss's passes create or accept.
+/// Register the moss dialect, its external interface models, and the
+/// translations of kernels to LLVM IR. The passes also need upstream's dialects
+/// and extensions: mlir::registerAllDialects and mlir::registerAllExtensions.
 void registerDialects(DialectRegistry &registry);
 
 /// Register the pipeline `moss-fp8-lower`.

@@ -3,10 +3,8 @@
 //
 //     external-compiler <input.mlir> <level that Moss stops at>
 
-#include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -63,7 +61,6 @@ static LogicalResult compile(ModuleOp module, StringRef level) {
   PassManager pm(module.getContext());
   pm.addPass(std::make_unique<CountPass>());
   pm.addPass(std::make_unique<RoundOperandsPass>());
-  pm.addPass(createConvertElementwiseToLinalgPass());
 
   moss::FP8LowerOptions options;
   options.target = "cpu";

@@ -36,7 +36,9 @@ MossErrorHandler mossSetErrorHandler(MossErrorHandler handler) {
   return errorHandler.exchange(handler ? handler : printError);
 }
 
-void moss_runtime::fail(const std::string &message) {
+void moss_runtime::fail(const std::string &message, MossStatus status) {
+  if (isInCall())
+    throw Failure{status, message};
   errorHandler.load()(message.c_str());
   // Not exit(): the destructors of compiled modules would call back into a
   // driver that has just failed.

@@ -14,6 +14,8 @@
 #ifndef MOSS_LIB_RUNTIME_DRIVER_H
 #define MOSS_LIB_RUNTIME_DRIVER_H
 
+#include "moss/Runtime/Runtime.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -48,6 +50,20 @@ struct LaunchConfig {
   CUstream stream;
   LaunchAttribute *attributes;
   uint32_t numAttributes;
+};
+
+/// `CUDA_MEMCPY2D`.
+struct Memcpy2D {
+  struct Side {
+    size_t xInBytes, y;
+    int memoryType;
+    const void *host;
+    CUdeviceptr device;
+    void *array;
+    size_t pitch;
+  };
+  Side source, target;
+  size_t widthInBytes, height;
 };
 
 /// Every driver function: the name used here, the symbol that libcuda exports
@@ -90,6 +106,7 @@ struct LaunchConfig {
   F(cuMemFreeAsync, "cuMemFreeAsync", (CUdeviceptr, CUstream))                 \
   F(cuMemcpyAsync, "cuMemcpyAsync",                                            \
     (CUdeviceptr, CUdeviceptr, size_t, CUstream))                              \
+  F(cuMemcpy2DAsync, "cuMemcpy2DAsync_v2", (const Memcpy2D *, CUstream))       \
   F(cuMemcpyHtoD, "cuMemcpyHtoD_v2", (CUdeviceptr, const void *, size_t))      \
   F(cuMemcpyDtoH, "cuMemcpyDtoH_v2", (void *, CUdeviceptr, size_t))            \
   F(cuMemsetD32Async, "cuMemsetD32Async",                                      \
@@ -122,12 +139,42 @@ const Driver &getDriverWithContext(const char *caller);
 /// The current context of this thread.
 CUcontext getCurrentContext(const char *caller);
 
-/// Report a fatal error and end the process.
-[[noreturn]] void fail(const std::string &message);
+/// Leave with an error: the innermost `mossInvoke` of this thread returns
+/// `status`, or if there is none the process ends.
+[[noreturn]] void fail(const std::string &message,
+                       MossStatus status = MOSS_RUNTIME_ERROR);
 
 /// Fail unless `result` is success. `call` is the driver function and `hint`
 /// what could help.
 void check(CUresult result, const char *call, const std::string &hint = "");
+
+/// What a failed call throws. Exceptions pass through compiled code, whose
+/// functions have unwind tables, and unlike `longjmp` they release the locks
+/// of the runtime's own functions.
+struct Failure {
+  MossStatus status;
+  std::string message;
+};
+
+/// The stream of the caller of this thread's compiled functions, if it has set
+/// one.
+struct CallerStream {
+  bool isSet = false;
+  CUstream stream = nullptr;
+
+  bool is(CUstream other) const { return isSet && stream == other; }
+};
+
+/// Replace this thread's caller stream, and return the previous one.
+CallerStream exchangeCallerStream(CallerStream stream);
+
+/// Whether this thread is inside `mossInvoke`.
+bool isInCall();
+
+/// Take note that the current call, if there is one, owns or has given back an
+/// allocation in the order of a stream.
+void noteAllocation(void *pointer, CUstream stream);
+void noteFree(void *pointer);
 
 inline CUdeviceptr toDevice(const void *pointer) {
   return reinterpret_cast<CUdeviceptr>(pointer);

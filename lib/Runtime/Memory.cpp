@@ -57,12 +57,14 @@ void *mgpuMemAlloc(uint64_t size, void *stream, int8_t isHostShared) {
   keepPooledMemory(driver);
   check(driver.cuMemAllocAsync(&pointer, size, stream), "cuMemAllocAsync",
         describeSize(size));
+  noteAllocation(fromDevice(pointer), stream);
   return fromDevice(pointer);
 }
 
 void mgpuMemFree(void *pointer, void *stream) {
   if (!pointer)
     return;
+  noteFree(pointer);
   check(getDriverWithContext("mgpuMemFree")
             .cuMemFreeAsync(toDevice(pointer), stream),
         "cuMemFreeAsync");

@@ -15,6 +15,7 @@
 
 #include <map>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 using namespace moss_runtime;
@@ -29,14 +30,6 @@ static constexpr unsigned eventDisableTiming = 2;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The stream that this thread's caller has set; it may be the null stream.
-struct CallerStream {
-  bool isSet = false;
-  CUstream stream = nullptr;
-
-  bool is(CUstream other) const { return isSet && stream == other; }
-};
-
 /// Idle streams by context.
 struct StreamPool {
   std::mutex mutex;
@@ -50,6 +43,11 @@ static thread_local CallerStream callerStream;
 static StreamPool &getPool() {
   static StreamPool *pool = new StreamPool;
   return *pool;
+}
+
+CallerStream moss_runtime::exchangeCallerStream(CallerStream stream) {
+  std::swap(callerStream, stream);
+  return stream;
 }
 
 void mossSetStream(void *stream) { callerStream = {true, stream}; }

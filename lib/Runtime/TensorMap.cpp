@@ -58,11 +58,13 @@ static void checkLayout(const void *base, int64_t rowStrideBytes) {
   if (reinterpret_cast<uintptr_t>(base) % alignment != 0)
     fail("mossTensorMapEncode2D: the matrix begins at an address that is not a "
          "multiple of 16; pass buffers (and slices of them) that are aligned "
-         "to 16 bytes");
+         "to 16 bytes",
+         MOSS_INVALID_ARGUMENT);
   if (rowStrideBytes % alignment != 0)
     fail("mossTensorMapEncode2D: rows are " + std::to_string(rowStrideBytes) +
-         " bytes apart, which is not a multiple of 16; pad the rows of the "
-         "buffer");
+             " bytes apart, which is not a multiple of 16; pad the rows of the "
+             "buffer",
+         MOSS_INVALID_ARGUMENT);
 }
 
 void mossTensorMapEncode2D(void *map, void *base, int64_t rows, int64_t cols,

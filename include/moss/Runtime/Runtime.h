@@ -15,8 +15,9 @@
 //
 // Functions named `mgpu...` are the ones that MLIR's `gpu-to-llvm` and the
 // translation of `gpu.launch_func` call. Those named `moss...` are Moss's own.
-// An error is reported to the error handler and ends the process, so a
-// function that returns has succeeded.
+// An error inside `mossInvoke`, through which the C functions of a compiled
+// library run, makes it return a code. Elsewhere it is reported to the error
+// handler and ends the process, so a function that returns has succeeded.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,6 +38,24 @@ extern "C" {
 //===----------------------------------------------------------------------===//
 // Errors
 //===----------------------------------------------------------------------===//
+
+/// What a compiled function returns.
+typedef enum MossStatus {
+  MOSS_SUCCESS = 0,
+  /// The caller's doing: a null pointer, extents that do not agree, strides or
+  /// an alignment that the function cannot work with.
+  MOSS_INVALID_ARGUMENT = 1,
+  /// No device, no memory, a driver that refuses, or a kernel that failed.
+  MOSS_RUNTIME_ERROR = 2
+} MossStatus;
+
+/// What went wrong in this thread's last call that returned another code than
+/// MOSS_SUCCESS; empty if there was none. Valid until the thread's next such
+/// call.
+MOSS_RUNTIME_EXPORT const char *mossGetLastError(void);
+
+/// Report a failed assertion of a compiled function. Does not return.
+MOSS_RUNTIME_EXPORT void mossFailAssertion(const char *message);
 
 /// Receives the message of a fatal error. It may leave by `longjmp` or end the
 /// process; if it returns, the process exits with code 1, because no caller in
@@ -147,6 +166,50 @@ MOSS_RUNTIME_EXPORT void
 mossTensorMapEncode2D(void *map, void *base, int64_t rows, int64_t cols,
                       int64_t rowStrideBytes, int32_t elementBytes,
                       int32_t boxRows, int32_t boxCols, int32_t swizzleBytes);
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+/// How a compiled function uses a parameter.
+typedef enum MossParameterKind {
+  /// A value; its slot points to it.
+  MOSS_SCALAR = 0,
+  /// An array that is read, that is written in full, or both. Its slot points
+  /// to a memref descriptor: the pointer twice, the offset 0, then for each
+  /// dimension a size, and for each dimension a stride, in elements.
+  MOSS_TENSOR = 1,
+  MOSS_RESULT = 2,
+  MOSS_BUFFER = 3,
+  /// A value that is written to host memory; its slot is the pointer to it.
+  MOSS_SCALAR_RESULT = 4
+} MossParameterKind;
+
+typedef struct MossParameter {
+  const char *name;
+  int32_t kind;
+  int32_t rank;
+  int64_t elementBytes;
+} MossParameter;
+
+/// What a compiled library says about one of its functions.
+typedef struct MossFunction {
+  const char *name;
+  /// The function itself, on one slot per parameter.
+  void (*body)(void *const *slots);
+  const MossParameter *parameters;
+  int32_t numParameters;
+  /// Whether arrays are in device memory.
+  int32_t onDevice;
+} MossFunction;
+
+/// Check the arguments of a compiled function, call it on a stream (of no
+/// meaning on a CPU) and return a MossStatus. Descriptors in `slots` are
+/// rewritten: arrays that are not contiguous are copied, in the order of the
+/// stream, before a call if it reads them and after it if it writes them.
+/// Thread-safe, reentrant, and legal while a stream is captured.
+MOSS_RUNTIME_EXPORT int32_t mossInvoke(const MossFunction *function,
+                                       void **slots, void *stream);
 
 #ifdef __cplusplus
 } // extern "C"

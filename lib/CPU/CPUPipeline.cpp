@@ -16,6 +16,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "moss/CPU/Pipeline.h"
+#include "moss/Transforms/CInterface.h"
 #include "moss/Transforms/Passes.h"
 
 using namespace mlir;
@@ -77,11 +78,16 @@ void moss::buildCPUPipeline(OpPassManager &pm,
                             const CPUPipelineOptions &options) {
   // Callable from C, as the functions of the GPU's host code are.
   pm.addNestedPass<func::FuncOp>(createMossRequestCWrappers());
-  pm.addPass(createMossAssertToLLVM());
+  MossAssertToLLVMOptions assertOptions;
+  if (options.cInterface)
+    assertOptions.handler = kAssertionHandlerName.str();
+  pm.addPass(createMossAssertToLLVM(assertOptions));
   pm.addPass(createMossQuantizeToLoops());
   addTilePasses(pm, options.arithmetic);
   addLLVMPasses(pm);
   pm.addPass(createMossVerifyLowered());
+  if (options.cInterface)
+    pm.addPass(createMossCreateCInterface());
 }
 
 void moss::registerCPUPipeline() {

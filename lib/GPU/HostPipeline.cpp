@@ -14,6 +14,7 @@
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "moss/Transforms/CInterface.h"
 #include "moss/Transforms/Passes.h"
 
 using namespace mlir;
@@ -46,8 +47,11 @@ void moss::addKernelToNVVMPasses(OpPassManager &pm) {
   pm.addPass(createMossVerifyLowered());
 }
 
-static void addHostToLLVMPasses(OpPassManager &pm) {
-  pm.addPass(createMossAssertToLLVM());
+static void addHostToLLVMPasses(OpPassManager &pm, bool cInterface) {
+  MossAssertToLLVMOptions assertOptions;
+  if (cInterface)
+    assertOptions.handler = kAssertionHandlerName.str();
+  pm.addPass(createMossAssertToLLVM(assertOptions));
   pm.addNestedPass<func::FuncOp>(createMossRequestCWrappers());
   pm.addPass(createMossConvertTensorMapsToLLVM());
   pm.addPass(memref::createExpandStridedMetadataPass());
@@ -58,6 +62,11 @@ static void addHostToLLVMPasses(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createMossVerifyLowered());
+  if (!cInterface)
+    return;
+  MossCreateCInterfaceOptions interfaceOptions;
+  interfaceOptions.onDevice = true;
+  pm.addPass(createMossCreateCInterface(interfaceOptions));
 }
 
 static void addTarget(OpPassManager &pm, const HostPipelineOptions &options) {
@@ -74,7 +83,7 @@ void moss::addGPUToNVVMPasses(OpPassManager &pm,
   pm.addNestedPass<func::FuncOp>(createMossHostToDevice());
   addKernelToNVVMPasses(pm.nest<gpu::GPUModuleOp>());
   pm.addNestedPass<func::FuncOp>(createGpuAsyncRegionPass());
-  addHostToLLVMPasses(pm);
+  addHostToLLVMPasses(pm, options.cInterface);
   addTarget(pm, options);
 }
 

@@ -107,6 +107,7 @@ static void addHoistPasses(OpPassManager &pm, const FP8LowerOptions &options) {
 static void addCPUPasses(OpPassManager &pm, const FP8LowerOptions &options) {
   CPUPipelineOptions cpu;
   cpu.arithmetic = options.arithmetic.getValue();
+  cpu.cInterface = options.cInterface;
   buildCPUPipeline(pm, cpu);
 }
 
@@ -120,6 +121,8 @@ static void addGPUPasses(OpPassManager &pm, const FP8LowerOptions &options,
   HostPipelineOptions host;
   host.chip = options.target;
   host.features = options.features;
+  host.optLevel = options.optLevel;
+  host.cInterface = options.cInterface;
   host.format = to == Level::Cubin ? "bin" : "isa";
   addGPUToNVVMPasses(pm, host);
   pm.addPass(createMossVerifyLowered());
@@ -190,6 +193,8 @@ static std::string findIneffectiveOption(const FP8LowerOptions &options,
     return describe("arithmetic", "on target sm_90a, which sums as its matrix "
                                   "unit does; it is for target=cpu");
   }
+  if (!options.prefix.empty() && !options.cInterface)
+    return describe("prefix", "without c-interface");
   if (options.accumulate == "fast" && options.promoteInterval.hasValue())
     return describe("promote-interval", "with accumulate=fast");
   return "";
@@ -218,12 +223,21 @@ LogicalResult moss::buildFP8LowerPipeline(
     return errorHandler("moss-fp8-lower: option 'features' must be a PTX "
                         "version from +ptx80 on, but is '" +
                         StringRef(options.features) + "'");
+  if (options.optLevel > 3)
+    return errorHandler("moss-fp8-lower: option 'opt-level' must be 0 to 3, "
+                        "but is " +
+                        Twine(options.optLevel));
   if (*to == Level::Cubin && !findsPtxas())
     return errorHandler(
         "moss-fp8-lower: to=cubin needs CUDA's ptxas, which is neither in PATH "
         "nor in the bin folder of $CUDA_ROOT, $CUDA_HOME or $CUDA_PATH; to=ptx "
         "needs no CUDA, and the driver assembles its output");
 
+  if (options.cInterface) {
+    MossResultsToArgumentsOptions results;
+    results.prefix = options.prefix;
+    pm.addPass(createMossResultsToArguments(results));
+  }
   addQuantizePasses(pm, options);
   if (*to == Level::Quantized)
     return success();

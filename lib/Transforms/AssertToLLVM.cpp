@@ -26,7 +26,7 @@ using namespace mlir::moss;
 /// POSIX's standard error.
 static constexpr int64_t kStandardError = 2;
 
-/// The function `name` of the C library, declared if it is not yet.
+/// The function `name`, declared if it is not yet.
 static FailureOr<LLVM::LLVMFuncOp> getFunction(ImplicitLocOpBuilder &b,
                                                ModuleOp module, StringRef name,
                                                ArrayRef<Type> inputs,
@@ -34,9 +34,19 @@ static FailureOr<LLVM::LLVMFuncOp> getFunction(ImplicitLocOpBuilder &b,
   return LLVM::lookupOrCreateFn(b, module, name, inputs, result);
 }
 
-/// if (!condition) { write(2, message, length); abort(); }
-static LogicalResult lowerAssert(ModuleOp module, cf::AssertOp op) {
-  ImplicitLocOpBuilder b(op.getLoc(), op);
+/// A global constant with the given text.
+static Value createMessage(ImplicitLocOpBuilder &b, ModuleOp module,
+                           StringRef message) {
+  std::string name = "moss_assert_message";
+  for (int suffix = 0; module.lookupSymbol(name); ++suffix)
+    name = "moss_assert_message_" + std::to_string(suffix);
+  return LLVM::createGlobalString(b.getLoc(), b, name, message,
+                                  LLVM::Linkage::Internal);
+}
+
+/// write(2, message, length); abort();
+static LogicalResult createWriteAndAbort(ImplicitLocOpBuilder &b,
+                                         ModuleOp module, cf::AssertOp op) {
   Type i32 = b.getI32Type(), i64 = b.getI64Type();
   Type pointer = LLVM::LLVMPointerType::get(b.getContext());
   FailureOr<LLVM::LLVMFuncOp> write =
@@ -46,34 +56,56 @@ static LogicalResult lowerAssert(ModuleOp module, cf::AssertOp op) {
   if (failed(write) || failed(abort))
     return op.emitError("needs the C library's write and abort, but the "
                         "program has other functions of these names");
-
-  Value one = arith::ConstantIntOp::create(b, 1, 1);
-  Value fails = arith::XOrIOp::create(b, op.getArg(), one);
-  auto branch = scf::IfOp::create(b, fails, /*withElseRegion=*/false);
-  b.setInsertionPointToStart(branch.thenBlock());
   std::string message = (op.getMsg() + "\n").str();
-  std::string name = "moss_assert_message";
-  for (int suffix = 0; module.lookupSymbol(name); ++suffix)
-    name = "moss_assert_message_" + std::to_string(suffix);
-  Value text = LLVM::createGlobalString(op.getLoc(), b, name, message,
-                                        LLVM::Linkage::Internal);
+  Value text = createMessage(b, module, message);
   LLVM::CallOp::create(
       b, *write,
       ValueRange{arith::ConstantIntOp::create(b, kStandardError, 32), text,
                  arith::ConstantIntOp::create(b, message.size(), 64)});
   LLVM::CallOp::create(b, *abort, ValueRange{});
+  return success();
+}
+
+/// handler(message);
+static LogicalResult createHandlerCall(ImplicitLocOpBuilder &b, ModuleOp module,
+                                       cf::AssertOp op, StringRef handler) {
+  FailureOr<LLVM::LLVMFuncOp> function = getFunction(
+      b, module, handler, {LLVM::LLVMPointerType::get(b.getContext())},
+      LLVM::LLVMVoidType::get(b.getContext()));
+  if (failed(function))
+    return op.emitError("needs a function '")
+           << handler << "' of one pointer, but the program has another one";
+  std::string message = op.getMsg().str();
+  message.push_back('\0');
+  LLVM::CallOp::create(b, *function, createMessage(b, module, message));
+  return success();
+}
+
+/// if (!condition) { ... }
+static LogicalResult lowerAssert(ModuleOp module, cf::AssertOp op,
+                                 StringRef handler) {
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  Value one = arith::ConstantIntOp::create(b, 1, 1);
+  Value fails = arith::XOrIOp::create(b, op.getArg(), one);
+  auto branch = scf::IfOp::create(b, fails, /*withElseRegion=*/false);
+  b.setInsertionPointToStart(branch.thenBlock());
+  if (failed(handler.empty() ? createWriteAndAbort(b, module, op)
+                             : createHandlerCall(b, module, op, handler)))
+    return failure();
   op.erase();
   return success();
 }
 
 namespace {
 struct AssertToLLVMPass : moss::impl::MossAssertToLLVMBase<AssertToLLVMPass> {
+  using MossAssertToLLVMBase::MossAssertToLLVMBase;
+
   void runOnOperation() override {
     SmallVector<cf::AssertOp> asserts;
     for (auto func : getOperation().getOps<func::FuncOp>())
       func.walk([&](cf::AssertOp op) { asserts.push_back(op); });
     for (cf::AssertOp op : asserts)
-      if (failed(lowerAssert(getOperation(), op)))
+      if (failed(lowerAssert(getOperation(), op, handler)))
         return signalPassFailure();
   }
 };

@@ -27,6 +27,11 @@ struct CPUPipelineOptions : PassPipelineOptions<CPUPipelineOptions> {
       llvm::cl::values(clEnumValN(MmaArithmetic::Fp32, "fp32", "In f32"),
                        clEnumValN(MmaArithmetic::Emulate, "emulate",
                                   "To the bit as the matrix unit does"))};
+  PassOptions::Option<bool> cInterface{
+      *this, "c-interface",
+      llvm::cl::desc("Give functions that moss-results-to-arguments has "
+                     "prepared their C functions"),
+      llvm::cl::init(false)};
 };
 
 /// Add the passes that take bufferized level 2 loops, and what linalg, math and

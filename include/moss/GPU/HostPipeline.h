@@ -36,6 +36,11 @@ struct HostPipelineOptions : PassPipelineOptions<HostPipelineOptions> {
                      "when it is loaded), or bin or fatbin (assembled now by "
                      "CUDA's ptxas)"),
       llvm::cl::init("isa")};
+  PassOptions::Option<bool> cInterface{
+      *this, "c-interface",
+      llvm::cl::desc("Give functions that moss-results-to-arguments has "
+                     "prepared their C functions"),
+      llvm::cl::init(false)};
 };
 
 /// Add passes that turn linalg ops and parallel loops of host functions (on

@@ -119,6 +119,20 @@ struct FP8LowerOptions : PassPipelineOptions<FP8LowerOptions> {
       llvm::cl::desc("sm_90a: the PTX version to emit, as an LLVM feature, "
                      "+ptx80 or newer"),
       llvm::cl::init("+ptx80")};
+  PassOptions::Option<unsigned> optLevel{
+      *this, "opt-level",
+      llvm::cl::desc("sm_90a: level of optimization of kernels by LLVM and the "
+                     "PTX assembler, 0 to 3"),
+      llvm::cl::init(3)};
+  PassOptions::Option<bool> cInterface{
+      *this, "c-interface",
+      llvm::cl::desc("Give public functions a C interface: results go to "
+                     "memory of the caller, and errors are return codes"),
+      llvm::cl::init(false)};
+  PassOptions::Option<std::string> prefix{
+      *this, "prefix",
+      llvm::cl::desc("c-interface: what to put before the names of C "
+                     "functions")};
 };
 
 /// Add the passes that lower linalg with BF16 matmuls to the level and for the

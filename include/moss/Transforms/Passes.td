@@ -55,6 +55,12 @@ def MossAssertToLLVM : Pass<"moss-assert-to-llvm", "::mlir::ModuleOp"> {
     }
     ```
   }];
+  let options = [
+    Option<"handler", "handler", "std::string", /*default=*/"",
+           "Function to call with the message, which does not return, instead "
+           "of writing it and aborting; mossFailAssertion of Moss's runtime "
+           "makes the function that was called return an error">,
+  ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::LLVM::LLVMDialect",
                            "::mlir::scf::SCFDialect"];
@@ -92,6 +98,42 @@ def MossChooseSchedule : Pass<"moss-choose-schedule"> {
     Option<"blocks", "blocks", "int64_t", "0",
            "Most thread blocks of the grid (0: one a multiprocessor)">,
   ];
+}
+
+//===----------------------------------------------------------------------===//
+// moss-create-c-interface
+//===----------------------------------------------------------------------===//
+
+def MossCreateCInterface : Pass<"moss-create-c-interface", "::mlir::ModuleOp"> {
+  let summary = "Give functions the C interface of a library";
+  let description = [{
+    Adds, for each function of the LLVM dialect that `moss-results-to-arguments`
+    has prepared, the function that C programs call, and makes everything else
+    internal to the library:
+
+    ```c
+    int32_t f(const void *x, int64_t x_size0, int64_t x_stride0, int64_t x_stride1,
+              void *result, int64_t result_size0, int64_t result_stride0, int64_t result_stride1,
+              void *stream);
+    ```
+
+    It puts its arguments into memref descriptors and calls `mossInvoke` of the
+    runtime, which checks them, copies arrays that are not contiguous, and runs
+    the function's `llvm.emit_c_interface` wrapper such that an error becomes a
+    return code.
+
+    - An array is a pointer, its extents that are not static, and a stride for
+      each dimension, both in elements. It is in device memory, unless the
+      function is marked `moss.host` or `on-device` is false.
+    - A scalar is passed by value: FP8 as `uint8_t`, BF16 and F16 as `uint16_t`
+      with the same bits. A scalar result is a pointer to host memory.
+    - What a caller gives as `stream` has no meaning on a CPU.
+  }];
+  let options = [
+    Option<"onDevice", "on-device", "bool", "false",
+           "Whether arrays are in device memory">,
+  ];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
 //===----------------------------------------------------------------------===//
@@ -396,6 +438,56 @@ def MossRequestCWrappers : Pass<"moss-request-c-wrappers", "::mlir::func::FuncOp
     func.func @f(%x: memref<8xf32>) attributes {llvm.emit_c_interface} { ... }
     ```
   }];
+}
+
+//===----------------------------------------------------------------------===//
+// moss-results-to-arguments
+//===----------------------------------------------------------------------===//
+
+def MossResultsToArguments : Pass<"moss-results-to-arguments", "::mlir::ModuleOp"> {
+  let summary = "Write results of public functions to memory of the caller";
+  let description = [{
+    A caller in C owns all memory. For each tensor result of a public function
+    with a body, a memref argument is appended in which the result is
+    materialized, and upstream's empty-tensor-elimination then computes directly
+    in it. Tensor arguments are marked as not writable.
+
+    ```mlir
+    func.func @f(%x: tensor<?x8xf32>) -> tensor<?x8xf32> { ... return %r : tensor<?x8xf32> }
+    // becomes
+    func.func @f(%x: tensor<?x8xf32> {bufferization.writable = false}, %result: memref<?x8xf32>)
+        attributes {moss.c_interface = {name = "f", parameters = [
+          {kind = "tensor", name = "x", type = tensor<?x8xf32>},
+          {kind = "result", name = "result", type = tensor<?x8xf32>} ]}} {
+      cf.assert %equal, "f: 'result' has another size in dimension 0 than what is computed"
+      ...
+      bufferization.materialize_in_destination %r in restrict writable %result
+      return
+    }
+    ```
+
+    - Extents of a result that are not static are compared with the caller's,
+      before anything is computed if they follow from those of arguments.
+      Otherwise, and where a function returns at several places, the result is
+      computed in a buffer of its own, checked, and copied.
+    - A tensor argument that is only a place to compute into is replaced by a
+      new tensor.
+    - Other results stay results.
+    - Calls inside the module go to a private copy of the function.
+    - Names of parameters are those in `moss.argument_names`, as far as C allows.
+
+    A function that C cannot call, by its name or the type of an argument or
+    result, is an error.
+  }];
+  let options = [
+    Option<"prefix", "prefix", "std::string", /*default=*/"",
+           "What to put before the names of C functions">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::bufferization::BufferizationDialect",
+                           "::mlir::cf::ControlFlowDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::tensor::TensorDialect"];
 }
 
 //===----------------------------------------------------------------------===//

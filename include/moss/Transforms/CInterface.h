@@ -1,0 +1,85 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// How functions of a program appear in C: the parameters of the C function, as
+// an attribute that goes with the function from tensors down to LLVM's dialect.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MOSS_TRANSFORMS_CINTERFACE_H
+#define MOSS_TRANSFORMS_CINTERFACE_H
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace mlir::moss {
+
+/// The names of a function's arguments in the text that it was parsed from, an
+/// array of strings. An argument without one is called `arg` and its number.
+constexpr StringLiteral kArgumentNamesAttrName = "moss.argument_names";
+
+/// The C function of a function: a dictionary of its `name` and `parameters`.
+constexpr StringLiteral kCInterfaceAttrName = "moss.c_interface";
+
+/// Marks a function of a program for a GPU whose memrefs are in the host's
+/// memory.
+constexpr StringLiteral kHostAttrName = "moss.host";
+
+/// The runtime's function that failed assertions of a library call.
+constexpr StringLiteral kAssertionHandlerName = "mossFailAssertion";
+
+/// How a C function uses a parameter. `ScalarResult` is a pointer to host
+/// memory, `Buffer` an argument that is a memref in the program.
+enum class ParameterKind { Scalar, Tensor, Result, Buffer, ScalarResult };
+
+/// The name of a kind in the attribute and in JSON.
+StringRef stringifyParameterKind(ParameterKind kind);
+
+/// A parameter of a program's function: one or, with sizes and strides, several
+/// of its C function.
+struct CParameter {
+  StringRef name;
+  ParameterKind kind;
+  /// A ranked tensor, a memref or a scalar, as in the program.
+  Type type;
+
+  bool isArray() const { return isa<ShapedType>(type); }
+  /// The shape of an array; empty for a scalar.
+  ArrayRef<int64_t> getShape() const;
+  /// The size of an element or a scalar in memory.
+  int64_t getElementBytes() const;
+};
+
+/// The C function of a function.
+struct CInterface {
+  StringRef name;
+  SmallVector<CParameter> parameters;
+
+  /// That of \p op, if it has one.
+  static std::optional<CInterface> get(Operation *op);
+  Attribute toAttribute(MLIRContext *context) const;
+};
+
+/// Whether C can pass values, or arrays with elements, of a type: floats of 8
+/// (FP8) to 64 bits, booleans and signless integers of 8 to 64 bits, and index.
+bool isCType(Type type);
+
+/// Why a function of a library cannot have this name in C or C++; empty if it
+/// can. The problem continues "it".
+std::string findCNameProblem(StringRef name);
+
+/// Names for the C parameters of a function with the given arguments and
+/// results, in this order, such that no two C parameters have the same name.
+/// Names in \p wanted that C does not allow are replaced.
+SmallVector<std::string> chooseParameterNames(ArrayRef<StringRef> wanted,
+                                              TypeRange arguments,
+                                              TypeRange results);
+
+} // namespace mlir::moss
+
+#endif // MOSS_TRANSFORMS_CINTERFACE_H

@@ -27,6 +27,9 @@ namespace mlir::moss {
 using namespace mlir;
 using namespace mlir::moss;
 
+/// What func-to-llvm puts before the names of wrappers.
+static constexpr StringLiteral kWrapperPrefix = "_mlir_ciface_";
+
 static MossParameterKind getRuntimeKind(ParameterKind kind) {
   switch (kind) {
   case ParameterKind::Scalar:
@@ -378,11 +381,11 @@ LogicalResult CreateCInterfacePass::create(LLVM::LLVMFuncOp func,
            << "' must be as moss-results-to-arguments makes it, with a name "
               "and parameters, but is "
            << func->getAttr(kCInterfaceAttrName);
-  auto wrapper = symbols.lookup<LLVM::LLVMFuncOp>(
-      ("_mlir_ciface_" + func.getName()).str());
+  auto wrapper =
+      symbols.lookup<LLVM::LLVMFuncOp>((kWrapperPrefix + func.getName()).str());
   if (!wrapper)
-    return func.emitError("has no wrapper '_mlir_ciface_")
-           << func.getName()
+    return func.emitError("has no wrapper '")
+           << kWrapperPrefix << func.getName()
            << "'; run moss-request-c-wrappers before it is lowered to LLVM";
   func->removeAttr(kCInterfaceAttrName);
   bool isOnDevice = onDevice && !func->hasAttr(kHostAttrName);
@@ -414,9 +417,13 @@ void CreateCInterfacePass::hideSymbols() {
 void CreateCInterfacePass::runOnOperation() {
   SymbolTable symbols(getOperation());
   SmallVector<LLVM::LLVMFuncOp> funcs;
-  for (auto func : getOperation().getOps<LLVM::LLVMFuncOp>())
-    if (func->hasAttr(kCInterfaceAttrName))
+  for (auto func : getOperation().getOps<LLVM::LLVMFuncOp>()) {
+    // Wrappers get the attributes of what they wrap.
+    if (func.getName().starts_with(kWrapperPrefix))
+      func->removeAttr(kCInterfaceAttrName);
+    else if (func->hasAttr(kCInterfaceAttrName))
       funcs.push_back(func);
+  }
   for (LLVM::LLVMFuncOp func : funcs)
     if (failed(create(func, symbols)))
       return signalPassFailure();

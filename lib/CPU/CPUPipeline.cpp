@@ -86,8 +86,11 @@ void moss::buildCPUPipeline(OpPassManager &pm,
   addTilePasses(pm, options.arithmetic);
   addLLVMPasses(pm);
   pm.addPass(createMossVerifyLowered());
-  if (options.cInterface)
-    pm.addPass(createMossCreateCInterface());
+  if (!options.cInterface)
+    return;
+  MossCreateCInterfaceOptions interfaceOptions;
+  interfaceOptions.target = "cpu";
+  pm.addPass(createMossCreateCInterface(interfaceOptions));
 }
 
 void moss::registerCPUPipeline() {

@@ -47,9 +47,10 @@ void moss::addKernelToNVVMPasses(OpPassManager &pm) {
   pm.addPass(createMossVerifyLowered());
 }
 
-static void addHostToLLVMPasses(OpPassManager &pm, bool cInterface) {
+static void addHostToLLVMPasses(OpPassManager &pm,
+                                const HostPipelineOptions &options) {
   MossAssertToLLVMOptions assertOptions;
-  if (cInterface)
+  if (options.cInterface)
     assertOptions.handler = kAssertionHandlerName.str();
   pm.addPass(createMossAssertToLLVM(assertOptions));
   pm.addNestedPass<func::FuncOp>(createMossRequestCWrappers());
@@ -62,10 +63,10 @@ static void addHostToLLVMPasses(OpPassManager &pm, bool cInterface) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createMossVerifyLowered());
-  if (!cInterface)
+  if (!options.cInterface)
     return;
   MossCreateCInterfaceOptions interfaceOptions;
-  interfaceOptions.onDevice = true;
+  interfaceOptions.target = options.chip;
   pm.addPass(createMossCreateCInterface(interfaceOptions));
 }
 
@@ -83,7 +84,7 @@ void moss::addGPUToNVVMPasses(OpPassManager &pm,
   pm.addNestedPass<func::FuncOp>(createMossHostToDevice());
   addKernelToNVVMPasses(pm.nest<gpu::GPUModuleOp>());
   pm.addNestedPass<func::FuncOp>(createGpuAsyncRegionPass());
-  addHostToLLVMPasses(pm, options.cInterface);
+  addHostToLLVMPasses(pm, options);
   addTarget(pm, options);
 }
 

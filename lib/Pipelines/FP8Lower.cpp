@@ -161,17 +161,17 @@ static bool isUsablePTXVersion(StringRef features) {
          !features.getAsInteger(/*Radix=*/10, version) && version >= 80;
 }
 
-/// Whether gpu-module-to-binary will find ptxas, which it looks for in the
-/// toolkit that these variables name, and in PATH.
-static bool findsPtxas() {
+std::optional<std::string> moss::findPtxas() {
   SmallVector<std::string> folders;
   for (const char *variable : {"CUDA_ROOT", "CUDA_HOME", "CUDA_PATH"})
     if (std::optional<std::string> root = llvm::sys::Process::GetEnv(variable))
       folders.push_back(*root + "/bin");
   folders.push_back(NVVM::getCUDAToolkitPath().str() + "/bin");
   SmallVector<StringRef> paths(folders.begin(), folders.end());
-  return llvm::sys::findProgramByName("ptxas", paths) ||
-         llvm::sys::findProgramByName("ptxas");
+  for (ArrayRef<StringRef> where : {ArrayRef<StringRef>(paths), {}})
+    if (auto found = llvm::sys::findProgramByName("ptxas", where))
+      return *found;
+  return std::nullopt;
 }
 
 /// The option that was given but has no effect beside the others, and why; an
@@ -227,7 +227,7 @@ LogicalResult moss::buildFP8LowerPipeline(
     return errorHandler("moss-fp8-lower: option 'opt-level' must be 0 to 3, "
                         "but is " +
                         Twine(options.optLevel));
-  if (*to == Level::Cubin && !findsPtxas())
+  if (*to == Level::Cubin && !findPtxas())
     return errorHandler(
         "moss-fp8-lower: to=cubin needs CUDA's ptxas, which is neither in PATH "
         "nor in the bin folder of $CUDA_ROOT, $CUDA_HOME or $CUDA_PATH; to=ptx "

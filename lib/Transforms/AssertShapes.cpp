@@ -11,6 +11,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "moss/Transforms/Passes.h"
+#include "llvm/Support/Path.h"
 
 namespace mlir::moss {
 #define GEN_PASS_DEF_MOSSASSERTSHAPES
@@ -49,7 +50,8 @@ static void assertEqual(ImplicitLocOpBuilder &b, Operation *op, Dimension lhs,
   std::string message;
   llvm::raw_string_ostream os(message);
   if (auto loc = op->getLoc()->findInstanceOf<FileLineColLoc>())
-    os << loc.getFilename().getValue() << ":" << loc.getLine() << ":"
+    // Without its folder, which would differ between builds of the same program.
+    os << llvm::sys::path::filename(loc.getFilename()) << ":" << loc.getLine() << ":"
        << loc.getColumn() << ": ";
   os << op->getName() << ": " << lhs.name << " and " << rhs.name << " differ";
   cf::AssertOp::create(b, equal, message);

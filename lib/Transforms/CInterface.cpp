@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "moss/Transforms/CInterface.h"
+#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -80,13 +81,14 @@ static std::optional<CParameter> parseParameter(Attribute attribute) {
     return std::nullopt;
   auto name = entry.getAs<StringAttr>("name");
   auto kindName = entry.getAs<StringAttr>("kind");
-  auto type = entry.getAs<TypeAttr>("type");
-  if (!name || !kindName || !type)
+  auto typeName = entry.getAs<StringAttr>("type");
+  if (!name || !kindName || !typeName)
     return std::nullopt;
   std::optional<ParameterKind> kind = symbolizeParameterKind(kindName);
-  if (!kind || !isCType(type.getValue()))
+  Type type = parseType(typeName, attribute.getContext());
+  if (!kind || !type || !isCType(type))
     return std::nullopt;
-  return CParameter{name, *kind, type.getValue()};
+  return CParameter{name, *kind, type};
 }
 
 std::optional<CInterface> CInterface::get(Operation *op) {
@@ -94,10 +96,11 @@ std::optional<CInterface> CInterface::get(Operation *op) {
   if (!dictionary)
     return std::nullopt;
   auto name = dictionary.getAs<StringAttr>("name");
+  auto source = dictionary.getAs<StringAttr>("source");
   auto entries = dictionary.getAs<ArrayAttr>("parameters");
-  if (!name || !entries)
+  if (!name || !source || !entries)
     return std::nullopt;
-  CInterface interface{name, {}};
+  CInterface interface{name, source, {}};
   for (Attribute entry : entries) {
     std::optional<CParameter> parameter = parseParameter(entry);
     if (!parameter)
@@ -109,15 +112,22 @@ std::optional<CInterface> CInterface::get(Operation *op) {
 
 Attribute CInterface::toAttribute(MLIRContext *context) const {
   auto string = [&](StringRef text) { return StringAttr::get(context, text); };
+  // As text, since lowerings replace types in attributes too.
+  auto print = [&](Type type) {
+    std::string text;
+    llvm::raw_string_ostream(text) << type;
+    return string(text);
+  };
   SmallVector<Attribute> entries;
   for (const CParameter &parameter : parameters)
     entries.push_back(DictionaryAttr::get(
         context,
         {{string("name"), string(parameter.name)},
          {string("kind"), string(stringifyParameterKind(parameter.kind))},
-         {string("type"), TypeAttr::get(parameter.type)}}));
+         {string("type"), print(parameter.type)}}));
   return DictionaryAttr::get(
       context, {{string("name"), string(name)},
+                {string("source"), string(source)},
                 {string("parameters"), ArrayAttr::get(context, entries)}});
 }
 

@@ -18,6 +18,7 @@
 #include "moss/Runtime/Runtime.h"
 #include "moss/Transforms/CInterface.h"
 #include "moss/Transforms/Passes.h"
+#include "moss/Transforms/Target.h"
 
 namespace mlir::moss {
 #define GEN_PASS_DEF_MOSSCREATECINTERFACE
@@ -369,6 +370,8 @@ struct CreateCInterfacePass
 private:
   LogicalResult create(LLVM::LLVMFuncOp func, SymbolTable &symbols);
   void hideSymbols();
+
+  bool onDevice = false;
 };
 } // namespace
 
@@ -415,6 +418,15 @@ void CreateCInterfacePass::hideSymbols() {
 }
 
 void CreateCInterfacePass::runOnOperation() {
+  FailureOr<TargetInfo> machine = lookupTarget(target);
+  if (failed(machine)) {
+    getOperation().emitError("unknown target '")
+        << target << "', expected " << getTargetNames();
+    return signalPassFailure();
+  }
+  onDevice = machine->kind != TargetKind::CPU;
+  getOperation()->setAttr(kTargetAttrName,
+                          StringAttr::get(&getContext(), target));
   SymbolTable symbols(getOperation());
   SmallVector<LLVM::LLVMFuncOp> funcs;
   for (auto func : getOperation().getOps<LLVM::LLVMFuncOp>()) {

@@ -85,7 +85,8 @@ static CInterface makeInterface(func::FuncOp func, StringRef name) {
         wanted.push_back(string.getValue());
   SmallVector<std::string> names = chooseParameterNames(
       wanted, func.getArgumentTypes(), func.getResultTypes());
-  CInterface interface{StringAttr::get(func.getContext(), name), {}};
+  CInterface interface{
+      StringAttr::get(func.getContext(), name), func.getName(), {}};
   auto add = [&](ParameterKind kind, Type type) {
     StringRef unique =
         StringAttr::get(func.getContext(), names[interface.parameters.size()]);

@@ -39,6 +39,9 @@ extern "C" {
 // Errors
 //===----------------------------------------------------------------------===//
 
+// Headers of compiled libraries have this too.
+#ifndef MOSS_STATUS
+#define MOSS_STATUS
 /// What a compiled function returns.
 typedef enum MossStatus {
   MOSS_SUCCESS = 0,
@@ -53,6 +56,7 @@ typedef enum MossStatus {
 /// MOSS_SUCCESS; empty if there was none. Valid until the thread's next such
 /// call.
 MOSS_RUNTIME_EXPORT const char *mossGetLastError(void);
+#endif
 
 /// Report a failed assertion of a compiled function. Does not return.
 MOSS_RUNTIME_EXPORT void mossFailAssertion(const char *message);

@@ -23,8 +23,12 @@ namespace mlir::moss {
 /// array of strings. An argument without one is called `arg` and its number.
 constexpr StringLiteral kArgumentNamesAttrName = "moss.argument_names";
 
-/// The C function of a function: a dictionary of its `name` and `parameters`.
+/// The C function of a function: a dictionary of its `name`, its `source`,
+/// which is the function's own name, and its `parameters`.
 constexpr StringLiteral kCInterfaceAttrName = "moss.c_interface";
+
+/// The target of a lowered module with a C interface, a string.
+constexpr StringLiteral kTargetAttrName = "moss.target";
 
 /// Marks a function of a program for a GPU whose memrefs are in the host's
 /// memory.
@@ -57,7 +61,7 @@ struct CParameter {
 
 /// The C function of a function.
 struct CInterface {
-  StringRef name;
+  StringRef name, source;
   SmallVector<CParameter> parameters;
 
   /// That of \p op, if it has one.

@@ -124,14 +124,14 @@ def MossCreateCInterface : Pass<"moss-create-c-interface", "::mlir::ModuleOp"> {
 
     - An array is a pointer, its extents that are not static, and a stride for
       each dimension, both in elements. It is in device memory, unless the
-      function is marked `moss.host` or `on-device` is false.
+      function is marked `moss.host` or the target is a CPU.
     - A scalar is passed by value: FP8 as `uint8_t`, BF16 and F16 as `uint16_t`
       with the same bits. A scalar result is a pointer to host memory.
     - What a caller gives as `stream` has no meaning on a CPU.
   }];
   let options = [
-    Option<"onDevice", "on-device", "bool", "false",
-           "Whether arrays are in device memory">,
+    Option<"target", "target", "std::string", "\"sm_90a\"",
+           "Machine that the module was lowered for: sm_90a or cpu">,
   ];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
@@ -456,9 +456,9 @@ def MossResultsToArguments : Pass<"moss-results-to-arguments", "::mlir::ModuleOp
     func.func @f(%x: tensor<?x8xf32>) -> tensor<?x8xf32> { ... return %r : tensor<?x8xf32> }
     // becomes
     func.func @f(%x: tensor<?x8xf32> {bufferization.writable = false}, %result: memref<?x8xf32>)
-        attributes {moss.c_interface = {name = "f", parameters = [
-          {kind = "tensor", name = "x", type = tensor<?x8xf32>},
-          {kind = "result", name = "result", type = tensor<?x8xf32>} ]}} {
+        attributes {moss.c_interface = {name = "f", source = "f", parameters = [
+          {kind = "tensor", name = "x", type = "tensor<?x8xf32>"},
+          {kind = "result", name = "result", type = "tensor<?x8xf32>"} ]}} {
       cf.assert %equal, "f: 'result' has another size in dimension 0 than what is computed"
       ...
       bufferization.materialize_in_destination %r in restrict writable %result

@@ -1,0 +1,184 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "moss/Compiler/CommandLine.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Remark/RemarkStreamer.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace mlir;
+using namespace mlir::moss;
+
+static raw_ostream &printError() { return llvm::WithColor::error(); }
+
+//===----------------------------------------------------------------------===//
+// Lowering
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The options of moss-fp8-lower by name.
+struct NamedOptions : FP8LowerOptions {
+  llvm::cl::Option *find(StringRef name) { return OptionsMap.lookup(name); }
+  SmallVector<llvm::cl::Option *> getSorted() {
+    SmallVector<llvm::cl::Option *> sorted;
+    for (auto &entry : OptionsMap)
+      sorted.push_back(entry.second);
+    llvm::sort(sorted, [](llvm::cl::Option *a, llvm::cl::Option *b) {
+      return a->ArgStr < b->ArgStr;
+    });
+    return sorted;
+  }
+};
+} // namespace
+
+static bool followsFromOutput(StringRef name) {
+  return name == "to" || name == "c-interface" || name == "opt-level";
+}
+
+LoweringFlags::LoweringFlags(llvm::cl::OptionCategory &category) {
+  NamedOptions options;
+  for (llvm::cl::Option *option : options.getSorted())
+    if (!followsFromOutput(option->ArgStr))
+      flags.push_back(std::make_unique<Flag>(option->ArgStr,
+                                             llvm::cl::desc(option->HelpStr),
+                                             llvm::cl::cat(category)));
+}
+
+LoweringFlags::~LoweringFlags() = default;
+
+LogicalResult LoweringFlags::apply(FP8LowerOptions &options) const {
+  NamedOptions parsed;
+  for (const std::unique_ptr<Flag> &flag : flags)
+    if (flag->getNumOccurrences() > 0 &&
+        parsed.find(flag->ArgStr)
+            ->addOccurrence(/*pos=*/0, flag->ArgStr, flag->getValue()))
+      return failure();
+  options.copyOptionValuesFrom(parsed);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
+
+CodeFlags::CodeFlags(llvm::cl::OptionCategory &category)
+    : optLevel("O", llvm::cl::Prefix,
+               llvm::cl::desc("Level of optimization, 0 to 3 (default: 3)"),
+               llvm::cl::init('3'), llvm::cl::cat(category)),
+      cpu("mcpu",
+          llvm::cl::desc("CPU to generate host code for, as LLVM calls it, or "
+                         "native (default: any of the architecture)"),
+          llvm::cl::cat(category)),
+      deviceCode("device-code",
+                 llvm::cl::desc("What objects and libraries hold of kernels: "
+                                "ptx, which the driver assembles (default), or "
+                                "cubin, assembled by CUDA's ptxas"),
+                 llvm::cl::init("ptx"), llvm::cl::cat(category)),
+      linker("linker",
+             llvm::cl::desc("C compiler to link with (default: the first of "
+                            "clang-22, clang, cc, gcc)"),
+             llvm::cl::cat(category)) {}
+
+/// The folder of libmoss_runtime.so, beside that of the program.
+static std::string findRuntimeFolder(const char *argv0) {
+  static int anchor;
+  SmallString<128> folder(
+      llvm::sys::path::parent_path(llvm::sys::path::parent_path(
+          llvm::sys::fs::getMainExecutable(argv0, &anchor))));
+  llvm::sys::path::append(folder, "lib");
+  return folder.str().str();
+}
+
+LogicalResult CodeFlags::apply(CompileOptions &options,
+                               const char *argv0) const {
+  if (optLevel < '0' || optLevel > '3') {
+    printError() << "-O" << optLevel << ": the level must be 0 to 3\n";
+    return failure();
+  }
+  if (deviceCode != "ptx" && deviceCode != "cubin") {
+    printError() << "--device-code=" << deviceCode
+                 << ": expected ptx or cubin\n";
+    return failure();
+  }
+  options.optLevel = optLevel - '0';
+  options.cpu = cpu;
+  options.assembleKernels = deviceCode == "cubin";
+  options.linker = linker;
+  options.runtimeFolder = findRuntimeFolder(argv0);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Remarks
+//===----------------------------------------------------------------------===//
+
+RemarkFlags::RemarkFlags(llvm::cl::OptionCategory &category)
+    : format("remark-format",
+             llvm::cl::desc("How remarks are emitted: emitRemark (as "
+                            "diagnostics, the default), yaml or bitstream (to "
+                            "a file)"),
+             llvm::cl::init("emitRemark"), llvm::cl::cat(category)),
+      outputFile("remarks-output-file",
+                 llvm::cl::desc("File for remarks in yaml or bitstream"),
+                 llvm::cl::cat(category)),
+      all("remarks-filter",
+          llvm::cl::desc("Emit remarks of categories that match this regular "
+                         "expression, as moss-.*"),
+          llvm::cl::cat(category)),
+      passed("remarks-filter-passed",
+             llvm::cl::desc("The same, for what was done"),
+             llvm::cl::cat(category)),
+      failed("remarks-filter-failed",
+             llvm::cl::desc("The same, for what failed"),
+             llvm::cl::cat(category)),
+      missed("remarks-filter-missed",
+             llvm::cl::desc("The same, for what was not done"),
+             llvm::cl::cat(category)),
+      analysis("remarks-filter-analyse",
+               llvm::cl::desc("The same, for what was found out"),
+               llvm::cl::cat(category)) {}
+
+LogicalResult RemarkFlags::enable(MLIRContext &context) const {
+  auto pattern = [](const Flag &flag) {
+    return flag.empty() ? std::nullopt
+                        : std::optional<std::string>(flag.getValue());
+  };
+  remark::RemarkCategories categories{pattern(all), pattern(passed),
+                                      pattern(missed), pattern(analysis),
+                                      pattern(failed)};
+  bool wantsFile = format.getNumOccurrences() > 0 && format != "emitRemark";
+  bool isAsked = categories.all || categories.passed || categories.missed ||
+                 categories.analysis || categories.failed;
+  if (!isAsked && format.getNumOccurrences() == 0)
+    return success();
+  if (!isAsked)
+    categories.all = ".*";
+  auto policy = std::make_unique<remark::RemarkEmittingPolicyAll>();
+  if (!wantsFile)
+    return remark::enableOptimizationRemarks(context, /*streamer=*/nullptr,
+                                             std::move(policy), categories,
+                                             /*printAsEmitRemarks=*/true);
+  if (format != "yaml" && format != "bitstream") {
+    printError() << "--remark-format=" << format
+                 << ": expected emitRemark, yaml or bitstream\n";
+    return failure();
+  }
+  if (outputFile.empty()) {
+    printError() << "--remark-format=" << format
+                 << " needs a file: --remarks-output-file\n";
+    return failure();
+  }
+  return remark::enableOptimizationRemarksWithLLVMStreamer(
+      context, outputFile,
+      format == "yaml" ? llvm::remarks::Format::YAML
+                       : llvm::remarks::Format::Bitstream,
+      std::move(policy), categories);
+}

@@ -235,6 +235,8 @@ LogicalResult moss::compileToFile(ModuleOp module, OutputKind kind,
   }
   if (failed(lowerProgram(module, options, to)))
     return failure();
+  if (options.printsSchedules)
+    printSchedules(module, llvm::errs());
   if (!stem.empty() && to.empty() &&
       failed(saveLowered(module, stem, options, isGPU)))
     return failure();

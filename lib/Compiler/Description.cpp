@@ -10,8 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "Kernels.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "moss/Compiler/Compiler.h"
 #include "moss/Transforms/CInterface.h"
@@ -68,7 +67,7 @@ std::string moss::describeProgram(ModuleOp module) {
         if (std::optional<CInterface> interface = CInterface::get(&op))
           describeFunction(json, &op, *interface, isGPU);
     });
-    json.attributeArray("kernels", [&] {});
+    json.attributeArray("kernels", [&] { describeKernels(module, json); });
   });
   os << "\n";
   return text;

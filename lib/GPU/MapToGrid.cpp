@@ -99,6 +99,8 @@ void GridMapper::run() {
   auto loop = scf::ForOp::create(b, launch.getBlockIds().x, tiles,
                                  launch.getGridSize().x);
   loop->setAttr("moss.schedule", schedule);
+  if (Attribute matmul = forall->getAttr("moss.matmul"))
+    loop->setAttr("moss.matmul", matmul);
   b.setInsertionPointToStart(loop.getBody());
   auto [m, n] = rasterize(toI32(loop.getInductionVar()), m32, n32);
   Value row = arith::MulIOp::create(b, toIndex(m), index(schedule.getTileM()));

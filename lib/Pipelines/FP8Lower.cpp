@@ -115,6 +115,8 @@ static void addGPUPasses(OpPassManager &pm, const FP8LowerOptions &options,
                          Level to) {
   pm.addPass(createMossQuantizeToGpu());
   addKernelPasses(pm);
+  if (options.cInterface)
+    pm.addPass(createMossDescribeKernels());
   if (to == Level::Kernel)
     return;
   addKernelToThreadsPasses(pm);

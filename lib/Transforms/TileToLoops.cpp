@@ -76,6 +76,7 @@ private:
   SmallVector<Value> loadGlobalScales();
   void storeTile(Value tile, Value m, Value n);
   void emitEmptySum();
+  DictionaryAttr describeMatmul();
 
   ScaledMatmulOp op;
   ScheduleAttr schedule;
@@ -223,6 +224,26 @@ void TileLoopEmitter::emitEmptySum() {
   op.erase();
 }
 
+/// What the loops compute, for descriptions of their kernel: extents M, N and K
+/// and, as text, since lowerings replace types in attributes, the rest.
+DictionaryAttr TileLoopEmitter::describeMatmul() {
+  auto print = [&](Attribute attribute) {
+    std::string text;
+    llvm::raw_string_ostream(text) << attribute;
+    return b.getStringAttr(text);
+  };
+  auto getExtent = [](Value memref, unsigned dim) {
+    return cast<MemRefType>(memref.getType()).getDimSize(dim);
+  };
+  int64_t shape[] = {getExtent(op.getLhs(), 0), getExtent(op.getRhs(), 0),
+                     getExtent(op.getLhs(), 1)};
+  return b.getDictionaryAttr(
+      {b.getNamedAttr("accumulate", print(op.getAccumulate())),
+       b.getNamedAttr("lhs", print(op.getLhsScheme())),
+       b.getNamedAttr("rhs", print(op.getRhsScheme())),
+       b.getNamedAttr("shape", b.getDenseI64ArrayAttr(shape))});
+}
+
 void TileLoopEmitter::emit() {
   if (cast<MemRefType>(op.getLhs().getType()).getDimSize(1) == 0 ||
       cast<MemRefType>(op.getRhs().getType()).getDimSize(1) == 0)
@@ -237,6 +258,7 @@ void TileLoopEmitter::emit() {
                              b.getIndexAttr(schedule.getTileN())},
       ValueRange{}, std::nullopt);
   forall->setAttr("moss.schedule", schedule);
+  forall->setAttr("moss.matmul", describeMatmul());
   // Loops that are mapped to something are not folded when they have a single
   // iteration, so that small results get a kernel too.
   auto mapTo = [&](gpu::MappingId id) -> Attribute {

@@ -54,6 +54,11 @@ struct Flags {
       llvm::cl::desc("Write the program at every level to this folder "
                      "(default: the output's)"),
       llvm::cl::cat(category)};
+  llvm::cl::opt<bool> printSchedule{
+      "print-schedule",
+      llvm::cl::desc("sm_90a: print the shape and the schedule of each matmul "
+                     "kernel to standard error"),
+      llvm::cl::cat(category)};
   LoweringFlags lowering{category};
   CodeFlags code{category};
   RemarkFlags remarks{category};
@@ -128,6 +133,7 @@ static LogicalResult setOptions(const Flags &flags, CompileOptions &options,
   if (failed(flags.lowering.apply(options.lowering)) ||
       failed(flags.code.apply(options, argv0)))
     return failure();
+  options.printsSchedules = flags.printSchedule;
   if (flags.temps.getNumOccurrences() > 0) {
     StringRef folder = flags.temps;
     if (folder.empty())

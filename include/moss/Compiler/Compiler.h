@@ -65,6 +65,8 @@ struct CompileOptions {
   std::string runtimeFolder;
   /// If not empty, the program at each level goes to files of this folder.
   std::string tempsFolder;
+  /// Whether to print schedules to standard error.
+  bool printsSchedules = false;
   /// Applied to each pass manager before its passes are added.
   std::function<LogicalResult(PassManager &)> configure;
 };
@@ -126,6 +128,10 @@ FailureOr<std::string> assembleKernels(ModuleOp module,
 /// The description of a lowered program's functions and kernels, JSON as
 /// docs/Calling.md defines it.
 std::string describeProgram(ModuleOp module);
+
+/// Print a line for each matmul kernel of a lowered program: its shape and its
+/// schedule.
+void printSchedules(ModuleOp module, raw_ostream &os);
 
 /// Print the C header of a lowered program.
 void printHeader(ModuleOp module, StringRef fileName, raw_ostream &os);

@@ -163,6 +163,29 @@ def MossCreateTensorMaps : Pass<"moss-create-tensor-maps", "::mlir::ModuleOp"> {
 }
 
 //===----------------------------------------------------------------------===//
+// moss-describe-kernels
+//===----------------------------------------------------------------------===//
+
+def MossDescribeKernels : Pass<"moss-describe-kernels", "::mlir::ModuleOp"> {
+  let summary = "Write down what is known of kernels";
+  let description = [{
+    Launches and arguments of kernels are easy to read before they are lowered,
+    and hard after. This pass puts a description of each launch into the
+    attribute `moss.kernels` of the module, which is kept to the end, for the
+    JSON that moss-compile writes. Extents that are known at run time only are
+    -9223372036854775808, as in attributes of dynamic shapes. Kernels are called
+    as their modules, so that no two of a program have the same name.
+
+    ```mlir
+    module attributes {moss.kernels = [{
+      arguments = [{dtype = "f32", kind = "memref", parameter = "x", shape = array<i64: 8>} ],
+      block = array<i64: 256, 1, 1>, function = "f", grid = array<i64: 1, 1, 1>,
+      name = "f_kernel", shared = 1024 : i64} ]} {
+    ```
+  }];
+}
+
+//===----------------------------------------------------------------------===//
 // moss-distribute-tiles
 //===----------------------------------------------------------------------===//
 

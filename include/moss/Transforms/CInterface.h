@@ -30,6 +30,9 @@ constexpr StringLiteral kCInterfaceAttrName = "moss.c_interface";
 /// The target of a lowered module with a C interface, a string.
 constexpr StringLiteral kTargetAttrName = "moss.target";
 
+/// Descriptions of a lowered module's launches, an array of dictionaries.
+constexpr StringLiteral kKernelsAttrName = "moss.kernels";
+
 /// Marks a function of a program for a GPU whose memrefs are in the host's
 /// memory.
 constexpr StringLiteral kHostAttrName = "moss.host";

@@ -1,4 +1,13 @@
 // RUN: moss-opt %s --moss-assert-to-llvm | FileCheck %s
+// RUN: moss-opt %s --moss-assert-to-llvm=handler=report | FileCheck %s --check-prefix=HANDLER
+
+// HANDLER-DAG: llvm.mlir.global internal constant @moss_assert_message("first differs\00")
+// HANDLER-DAG: llvm.func @report(!llvm.ptr)
+// HANDLER-LABEL: func @asserts(
+// HANDLER:         scf.if
+// HANDLER:           %[[TEXT:.*]] = llvm.getelementptr
+// HANDLER-NEXT:      llvm.call @report(%[[TEXT]]) : (!llvm.ptr) -> ()
+// HANDLER-NEXT:    }
 
 // CHECK-DAG: llvm.mlir.global internal constant @moss_assert_message("first differs\0A")
 // CHECK-DAG: llvm.mlir.global internal constant @moss_assert_message_0("second differs\0A")

@@ -124,7 +124,8 @@ static LogicalResult buildShared(ModuleOp module, StringRef output,
                           << "': " << error.message();
   SmallString<128> header(output);
   llvm::sys::path::replace_extension(header, "h");
-  if (failed(linkShared(objectFile.getName(), library.getName(), options,
+  if (failed(linkShared(objectFile.getName(), library.getName(),
+                        llvm::sys::path::filename(output), options,
                         module.getLoc())))
     return failure();
   FailureOr<std::string> declarations =

@@ -167,12 +167,14 @@ static FailureOr<std::string> findLinker(const CompileOptions &options,
 }
 
 LogicalResult moss::linkShared(StringRef object, StringRef output,
-                               const CompileOptions &options, Location loc) {
+                               StringRef name, const CompileOptions &options,
+                               Location loc) {
   FailureOr<std::string> linker = findLinker(options, loc);
   if (failed(linker))
     return failure();
   SmallString<128> runtime(options.runtimeFolder);
   llvm::sys::path::append(runtime, "libmoss_runtime.so");
+  std::string soname = ("-Wl,-soname," + name).str();
   // Without undefined symbols, so that what is missing is found here and not
   // where the library is loaded.
   StringRef arguments[] = {*linker,
@@ -184,7 +186,8 @@ LogicalResult moss::linkShared(StringRef object, StringRef output,
                            "-lm",
                            "-Wl,-z,defs",
                            "-Wl,--build-id=none",
-                           "-Wl,-rpath,$ORIGIN"};
+                           "-Wl,-rpath,$ORIGIN",
+                           soname};
   std::string error;
   int code = llvm::sys::ExecuteAndWait(*linker, arguments, /*Env=*/std::nullopt,
                                        /*Redirects=*/{}, /*SecondsToWait=*/0,

@@ -112,8 +112,9 @@ LogicalResult emitMachineCode(llvm::Module &module, bool asAssembly,
                               llvm::raw_pwrite_stream &os);
 
 /// Link an object made by `emitMachineCode` to a shared library beside which
-/// libmoss_runtime.so is looked for at run time.
-LogicalResult linkShared(StringRef object, StringRef output,
+/// libmoss_runtime.so is looked for at run time. Programs that are linked with
+/// it will look for a file \p name.
+LogicalResult linkShared(StringRef object, StringRef output, StringRef name,
                          const CompileOptions &options, Location loc);
 
 /// Print the PTX of all kernels of a program that was lowered to PTX, as one

@@ -19,6 +19,17 @@ using namespace mlir::moss;
 
 static raw_ostream &printError() { return llvm::WithColor::error(); }
 
+ToolDiagnosticHandler::ToolDiagnosticHandler(llvm::SourceMgr &sourceMgr,
+                                             MLIRContext &context)
+    : sourceHandler(sourceMgr, &context),
+      toolHandler(&context, [](Diagnostic &diagnostic) {
+        if (diagnostic.getSeverity() != DiagnosticSeverity::Error ||
+            !isa<UnknownLoc>(diagnostic.getLocation()))
+          return failure();
+        printError() << diagnostic << "\n";
+        return success();
+      }) {}
+
 //===----------------------------------------------------------------------===//
 // Lowering
 //===----------------------------------------------------------------------===//
@@ -147,20 +158,26 @@ RemarkFlags::RemarkFlags(llvm::cl::OptionCategory &category)
                llvm::cl::cat(category)) {}
 
 LogicalResult RemarkFlags::enable(MLIRContext &context) const {
-  auto pattern = [](const Flag &flag) {
-    return flag.empty() ? std::nullopt
-                        : std::optional<std::string>(flag.getValue());
-  };
-  remark::RemarkCategories categories{pattern(all), pattern(passed),
-                                      pattern(missed), pattern(analysis),
-                                      pattern(failed)};
-  bool wantsFile = format.getNumOccurrences() > 0 && format != "emitRemark";
-  bool isAsked = categories.all || categories.passed || categories.missed ||
-                 categories.analysis || categories.failed;
+  std::string forAll = all;
+  bool isAsked = !all.empty();
+  for (const Flag *flag : {&passed, &failed, &missed, &analysis})
+    isAsked |= !flag->empty();
   if (!isAsked && format.getNumOccurrences() == 0)
     return success();
   if (!isAsked)
-    categories.all = ".*";
+    forAll = ".*";
+  // The engine asks only the pattern of a remark's kind.
+  auto pattern = [&](const Flag &flag) -> std::optional<std::string> {
+    if (flag.empty() && forAll.empty())
+      return std::nullopt;
+    return flag.empty()     ? forAll
+           : forAll.empty() ? flag.getValue()
+                            : "(" + forAll + ")|(" + flag.getValue() + ")";
+  };
+  remark::RemarkCategories categories{std::nullopt, pattern(passed),
+                                      pattern(missed), pattern(analysis),
+                                      pattern(failed)};
+  bool wantsFile = format.getNumOccurrences() > 0 && format != "emitRemark";
   auto policy = std::make_unique<remark::RemarkEmittingPolicyAll>();
   if (!wantsFile)
     return remark::enableOptimizationRemarks(context, /*streamer=*/nullptr,

@@ -37,8 +37,8 @@ static LogicalResult write(ModuleOp module, StringRef path, StringRef content) {
   });
   if (!error)
     return success();
-  return report(module) << "cannot write '" << path
-                        << "': " << llvm::toString(std::move(error));
+  // The error begins with the path.
+  return report(module) << "cannot write " << llvm::toString(std::move(error));
 }
 
 //===----------------------------------------------------------------------===//
@@ -60,7 +60,7 @@ static FailureOr<std::string> emitHostCode(ModuleOp module, OutputKind kind,
   SmallString<0> code;
   llvm::raw_svector_ostream os(code);
   if (failed(emitMachineCode(*ir, kind == OutputKind::Assembly, options,
-                             module.getLoc(), os)))
+                             UnknownLoc::get(module.getContext()), os)))
     return failure();
   return code.str().str();
 }
@@ -126,7 +126,7 @@ static LogicalResult buildShared(ModuleOp module, StringRef output,
   llvm::sys::path::replace_extension(header, "h");
   if (failed(linkShared(objectFile.getName(), library.getName(),
                         llvm::sys::path::filename(output), options,
-                        module.getLoc())))
+                        UnknownLoc::get(module.getContext()))))
     return failure();
   FailureOr<std::string> declarations =
       emit(module, OutputKind::Header, header, options);

@@ -108,7 +108,7 @@ std::unique_ptr<llvm::Module>
 moss::translateToLLVM(ModuleOp module, llvm::LLVMContext &context,
                       const CompileOptions &options) {
   std::unique_ptr<llvm::TargetMachine> machine =
-      createTargetMachine(options, module.getLoc());
+      createTargetMachine(options, UnknownLoc::get(module.getContext()));
   if (!machine)
     return nullptr;
   std::unique_ptr<llvm::Module> result =

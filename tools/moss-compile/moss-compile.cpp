@@ -12,10 +12,12 @@
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/InitAllPasses.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Support/Timing.h"
 #include "moss/Compiler/CommandLine.h"
+#include "moss/Pipelines/Pipelines.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/InitLLVM.h"
@@ -161,7 +163,7 @@ static LogicalResult compile(const Flags &flags, const char *argv0) {
   DialectRegistry registry;
   registerCompilerDialects(registry);
   MLIRContext context(registry);
-  SourceMgrDiagnosticHandler handler(*sourceMgr, &context);
+  ToolDiagnosticHandler handler(*sourceMgr, context);
   // Functions after lowering are too long to be read below an error.
   context.printOpOnDiagnostic(false);
   if (failed(flags.remarks.enable(context)))
@@ -181,6 +183,9 @@ static LogicalResult compile(const Flags &flags, const char *argv0) {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  // For options that name a pass.
+  registerAllPasses();
+  registerPassesAndPipelines();
   Flags flags;
   llvm::cl::HideUnrelatedOptions(flags.category);
   registerAsmPrinterCLOptions();

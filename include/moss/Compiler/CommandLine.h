@@ -14,10 +14,22 @@
 #ifndef MOSS_COMPILER_COMMANDLINE_H
 #define MOSS_COMPILER_COMMANDLINE_H
 
+#include "mlir/IR/Diagnostics.h"
 #include "moss/Compiler/Compiler.h"
 #include "llvm/Support/CommandLine.h"
 
 namespace mlir::moss {
+
+/// Prints diagnostics beside the source that they are about, and those without
+/// a place in it as errors of the tool.
+class ToolDiagnosticHandler {
+public:
+  ToolDiagnosticHandler(llvm::SourceMgr &sourceMgr, MLIRContext &context);
+
+private:
+  SourceMgrDiagnosticHandler sourceHandler;
+  ScopedDiagnosticHandler toolHandler;
+};
 
 /// The options of moss-fp8-lower under their own names, except those that
 /// `lowerProgram` sets.

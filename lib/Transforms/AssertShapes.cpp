@@ -50,9 +50,10 @@ static void assertEqual(ImplicitLocOpBuilder &b, Operation *op, Dimension lhs,
   std::string message;
   llvm::raw_string_ostream os(message);
   if (auto loc = op->getLoc()->findInstanceOf<FileLineColLoc>())
-    // Without its folder, which would differ between builds of the same program.
-    os << llvm::sys::path::filename(loc.getFilename()) << ":" << loc.getLine() << ":"
-       << loc.getColumn() << ": ";
+    // Without its folder, which would differ between builds of the same
+    // program.
+    os << llvm::sys::path::filename(loc.getFilename()) << ":" << loc.getLine()
+       << ":" << loc.getColumn() << ": ";
   os << op->getName() << ": " << lhs.name << " and " << rhs.name << " differ";
   cf::AssertOp::create(b, equal, message);
 }

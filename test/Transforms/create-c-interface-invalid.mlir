@@ -38,6 +38,7 @@ llvm.func @_mlir_ciface_f() {
 // -----
 
 llvm.func @mossInvoke()
+// expected-error@-1 {{redefinition of function 'mossInvoke' of different type}}
 // expected-error@+1 {{needs the runtime's function 'mossInvoke', but the program has another one of this name}}
 llvm.func @f() attributes {moss.c_interface = {name = "f", source = "f", parameters = []}} {
   llvm.return

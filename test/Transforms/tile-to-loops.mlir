@@ -32,7 +32,9 @@
 // CHECK:         %[[G:[a-z0-9_]+]] = moss.rescale %[[SUM]] by(%[[SA]], %[[SB]]) : vector<128x256xf32>
 // CHECK:         %[[T:[a-z0-9_]+]] = arith.truncf %[[G]] : vector<128x256xf32> to vector<128x256xbf16>
 // CHECK:         vector.transfer_write %[[T]], %[[C]][%[[I]], %[[J]]] {in_bounds = [false, true]} : vector<128x256xbf16>, memref<?x512xbf16>
-// CHECK:       } {mapping = [#gpu.block<y>, #gpu.block<x>], moss.schedule = #moss.schedule<tile = [128, 256, 128], stages = 4, consumers = 2, raster = 8, blocks = 132>}
+// CHECK:       } {mapping = [#gpu.block<y>, #gpu.block<x>],
+// CHECK-SAME:     moss.matmul = {accumulate = "#moss.accumulate<promoted(128)>", lhs = "#moss.scheme<f8E4M3FN, micro = f8E8M0FNU, {{.*}}>", rhs = "#moss.scheme<f8E4M3FN, global = jit>", shape = array<i64: -9223372036854775808, 512, {{.*}}>},
+// CHECK-SAME:     moss.schedule = #moss.schedule<tile = [128, 256, 128], stages = 4, consumers = 2, raster = 8, blocks = 132>}
 // CHECK-NOT:   moss.scaled_matmul
 func.func @rows(%a: memref<?x4096xf8E4M3FN>, %am: memref<?x1xf8E8M0FNU>, %ag: memref<f32>,
                 %b: memref<512x4096xf8E4M3FN>, %bg: memref<f32>, %c: memref<?x512xbf16>) {

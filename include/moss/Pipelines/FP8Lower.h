@@ -135,8 +135,8 @@ struct FP8LowerOptions : PassPipelineOptions<FP8LowerOptions> {
                      "functions")};
 };
 
-/// The path of CUDA's ptxas, which gpu-module-to-binary looks for in the toolkit
-/// that $CUDA_ROOT, $CUDA_HOME or $CUDA_PATH names, and in PATH.
+/// The path of CUDA's ptxas, which gpu-module-to-binary looks for in the
+/// toolkit that $CUDA_ROOT, $CUDA_HOME or $CUDA_PATH names, and in PATH.
 std::optional<std::string> findPtxas();
 
 /// Add the passes that lower linalg with BF16 matmuls to the level and for the

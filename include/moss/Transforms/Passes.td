@@ -507,7 +507,8 @@ def MossTileToLoops : Pass<"moss-tile-to-loops"> {
     the bounds of the result are dropped. If the promotion interval exceeds the
     tile's K extent, an inner loop chains `moss.mma` over the interval. Ops
     without schedule, and tiles on which a micro scale is not constant, are
-    errors.
+    errors. The attributes `moss.schedule` and `moss.matmul` of the loop keep the
+    schedule and what is computed, for later passes and descriptions.
 
     ```mlir
     scf.forall (%m, %n) = (0, 0) to (%M, %N) step (128, 256) {

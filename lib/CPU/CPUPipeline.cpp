@@ -37,7 +37,7 @@ static void addTilePasses(OpPassManager &pm, MmaArithmetic arithmetic) {
   pm.addPass(createCSEPass());
 }
 
-static void addLLVMPasses(OpPassManager &pm) {
+static void addLLVMPasses(OpPassManager &pm, bool cInterface) {
   pm.addNestedPass<func::FuncOp>(vector::createLowerVectorMultiReductionPass(
       vector::VectorMultiReductionLowering::InnerReduction));
   pm.addPass(createConvertVectorToSCFPass());
@@ -62,7 +62,10 @@ static void addLLVMPasses(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createConvertMathToLLVMPass());
   pm.addPass(createConvertMathToLibmPass());
   // Before arith: the lowering of memref.dim must still see its constant index.
-  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
+  FinalizeMemRefToLLVMConversionPassOptions memrefOptions;
+  // The runtime frees what a failed call holds.
+  memrefOptions.useGenericFunctions = cInterface;
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass(memrefOptions));
   pm.addPass(createConvertIndexToLLVMPass());
   pm.addPass(createArithToLLVMConversionPass());
   pm.addPass(createConvertFuncToLLVMPass());
@@ -84,7 +87,7 @@ void moss::buildCPUPipeline(OpPassManager &pm,
   pm.addPass(createMossAssertToLLVM(assertOptions));
   pm.addPass(createMossQuantizeToLoops());
   addTilePasses(pm, options.arithmetic);
-  addLLVMPasses(pm);
+  addLLVMPasses(pm, options.cInterface);
   pm.addPass(createMossVerifyLowered());
   if (!options.cInterface)
     return;

@@ -171,9 +171,10 @@ CallerStream exchangeCallerStream(CallerStream stream);
 /// Whether this thread is inside `mossInvoke`.
 bool isInCall();
 
-/// Take note that the current call, if there is one, owns or has given back an
-/// allocation in the order of a stream.
-void noteAllocation(void *pointer, CUstream stream);
+/// Take note that the current call, if there is one, owns an allocation, in the
+/// order of a stream or on the host, or has given it back.
+void noteDeviceAllocation(void *pointer, CUstream stream);
+void noteHostAllocation(void *pointer);
 void noteFree(void *pointer);
 
 inline CUdeviceptr toDevice(const void *pointer) {

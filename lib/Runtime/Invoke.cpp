@@ -14,6 +14,7 @@
 #include "StridedCopy.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <memory>
 
@@ -24,7 +25,7 @@ using namespace moss_runtime;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A call in progress on this thread, and the device memory that it holds.
+/// A call in progress on this thread, and the memory that it holds.
 class Call {
 public:
   explicit Call(CUstream stream)
@@ -40,8 +41,8 @@ public:
 
   static Call *getCurrent() { return current; }
 
-  void add(void *pointer, CUstream stream) {
-    allocations.push_back({pointer, stream});
+  void add(void *pointer, CUstream stream, bool isOnHost) {
+    allocations.push_back({pointer, stream, isOnHost});
   }
   void remove(void *pointer) {
     auto found = std::find_if(allocations.rbegin(), allocations.rend(),
@@ -55,8 +56,11 @@ public:
   /// the call failed with is their cause.
   void releaseAll() noexcept {
     for (const Allocation &allocation : allocations)
-      tryDriver().cuMemFreeAsync(toDevice(allocation.pointer),
-                                 allocation.stream);
+      if (allocation.isOnHost)
+        std::free(allocation.pointer);
+      else
+        tryDriver().cuMemFreeAsync(toDevice(allocation.pointer),
+                                   allocation.stream);
     allocations.clear();
   }
 
@@ -64,6 +68,7 @@ private:
   struct Allocation {
     void *pointer;
     CUstream stream;
+    bool isOnHost;
   };
 
   static thread_local Call *current;
@@ -79,9 +84,14 @@ static thread_local std::string lastError;
 
 bool moss_runtime::isInCall() { return Call::getCurrent(); }
 
-void moss_runtime::noteAllocation(void *pointer, CUstream stream) {
+void moss_runtime::noteDeviceAllocation(void *pointer, CUstream stream) {
   if (Call *call = Call::getCurrent())
-    call->add(pointer, stream);
+    call->add(pointer, stream, /*isOnHost=*/false);
+}
+
+void moss_runtime::noteHostAllocation(void *pointer) {
+  if (Call *call = Call::getCurrent())
+    call->add(pointer, /*stream=*/nullptr, /*isOnHost=*/true);
 }
 
 void moss_runtime::noteFree(void *pointer) {

@@ -13,6 +13,7 @@
 #include "Driver.h"
 #include "moss/Runtime/Runtime.h"
 
+#include <cstdlib>
 #include <mutex>
 #include <set>
 
@@ -57,7 +58,7 @@ void *mgpuMemAlloc(uint64_t size, void *stream, int8_t isHostShared) {
   keepPooledMemory(driver);
   check(driver.cuMemAllocAsync(&pointer, size, stream), "cuMemAllocAsync",
         describeSize(size));
-  noteAllocation(fromDevice(pointer), stream);
+  noteDeviceAllocation(fromDevice(pointer), stream);
   return fromDevice(pointer);
 }
 
@@ -92,6 +93,26 @@ void mgpuMemset16(void *to, uint16_t value, uint64_t count, void *stream) {
   check(getDriverWithContext("mgpuMemset16")
             .cuMemsetD16Async(toDevice(to), value, count, stream),
         "cuMemsetD16Async");
+}
+
+void *_mlir_memref_to_llvm_alloc(uint64_t size) {
+  return _mlir_memref_to_llvm_aligned_alloc(alignof(std::max_align_t), size);
+}
+
+void *_mlir_memref_to_llvm_aligned_alloc(uint64_t alignment, uint64_t size) {
+  // The C library wants a multiple of the alignment, and may return null for
+  // nothing.
+  uint64_t rounded = (size + alignment) / alignment * alignment;
+  void *pointer = std::aligned_alloc(alignment, rounded);
+  if (!pointer)
+    fail("allocating " + std::to_string(size) + " bytes of host memory failed");
+  noteHostAllocation(pointer);
+  return pointer;
+}
+
+void _mlir_memref_to_llvm_free(void *pointer) {
+  noteFree(pointer);
+  std::free(pointer);
 }
 
 void *mossDeviceAlloc(uint64_t size) {

@@ -146,6 +146,13 @@ MOSS_RUNTIME_EXPORT void mgpuMemset32(void *to, uint32_t value, uint64_t count,
 MOSS_RUNTIME_EXPORT void mgpuMemset16(void *to, uint16_t value, uint64_t count,
                                       void *stream);
 
+/// Host memory of compiled functions, under the names that MLIR's
+/// finalize-memref-to-llvm calls. What a failed call holds is freed.
+MOSS_RUNTIME_EXPORT void *_mlir_memref_to_llvm_alloc(uint64_t size);
+MOSS_RUNTIME_EXPORT void *_mlir_memref_to_llvm_aligned_alloc(uint64_t alignment,
+                                                             uint64_t size);
+MOSS_RUNTIME_EXPORT void _mlir_memref_to_llvm_free(void *pointer);
+
 /// The device used by threads without a current context; 0 at first.
 MOSS_RUNTIME_EXPORT void mgpuSetDefaultDevice(int32_t device);
 

@@ -1,6 +1,7 @@
 /* Calls a compiled library, and checks what it computes and refuses. */
 #include "layer.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,6 +136,23 @@ static void test_errors(void) {
          "an empty array");
 }
 
+/* A call that fails gives back its memory: thousands of bytes here. */
+static void test_leaks(void) {
+  static uint16_t x[MAX_ROWS * K], w[N * K];
+  static float y[MAX_ROWS * N];
+  size_t before = 0;
+  int i;
+  for (i = 0; i < 1000; ++i) {
+    expect_error(product(x, MAX_ROWS, K, K, 1, w, K / 2, K / 2, 1, y, MAX_ROWS,
+                         N, 1, NULL),
+                 "layer.mlir:24:8: moss.scaled_matmul: K of the left operand "
+                 "and K of the right operand differ");
+    if (i == 0)
+      before = mallinfo2().uordblks;
+  }
+  expect(mallinfo2().uordblks < before + 100000, "failed calls hold memory");
+}
+
 /* A transposed array in, a transposed one out. */
 static void test_scale(void) {
   float x[2 * 4 * 3], scaled[2 * 4 * 3], same[2 * 4 * 3];
@@ -169,6 +187,7 @@ int main(void) {
   expect(strcmp(mossGetLastError(), "") == 0, "no error at first");
   test_layer();
   test_errors();
+  test_leaks();
   test_scale();
   test_scalars();
   test_threads();

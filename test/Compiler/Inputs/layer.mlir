@@ -14,6 +14,18 @@ func.func @layer(%x: tensor<?x64xbf16>, %w: tensor<32x64xbf16>) -> tensor<?x32xf
   return %0 : tensor<?x32xf32>
 }
 
+// Fails after it has allocated memory, if K does not agree.
+func.func @product(%x: tensor<?x?xbf16>, %w: tensor<32x?xbf16>) -> tensor<?x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %rows = tensor.dim %x, %c0 : tensor<?x?xbf16>
+  %empty = tensor.empty(%rows) : tensor<?x32xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<?x32xf32>) -> tensor<?x32xf32>
+  %0 = linalg.matmul indexing_maps = [#x, #w, #y]
+         ins(%x, %w : tensor<?x?xbf16>, tensor<32x?xbf16>) outs(%init : tensor<?x32xf32>) -> tensor<?x32xf32>
+  return %0 : tensor<?x32xf32>
+}
+
 #d3 = affine_map<(i, j, k) -> (i, j, k)>
 
 // factor * x, and x as it is.

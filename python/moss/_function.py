@@ -1,0 +1,241 @@
+# Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A compiled function: from Python's values to a call in C, and back."""
+
+import ctypes
+from typing import Any, NamedTuple, Optional
+
+from ._arrays import Layout, adapter_of, contiguous_strides
+
+_NUMBERS = (int, float, bool)
+_SCALARS = {
+    "f32": ctypes.c_float, "f64": ctypes.c_double, "i1": ctypes.c_bool,
+    "i8": ctypes.c_int8, "i16": ctypes.c_int16, "i32": ctypes.c_int32,
+    "i64": ctypes.c_int64, "index": ctypes.c_int64,
+}
+
+
+def _is_static(size):
+    return isinstance(size, int)
+
+
+def _spell(parameter):
+    """A parameter as in `x: bf16[?, 64]`."""
+    text = f"{parameter['name']}: {parameter['dtype']}"
+    if parameter["kind"] == "scalar":
+        return text
+    sizes = [str(size) if _is_static(size) else "?"
+             for size in parameter["shape"]]
+    return f"{text}[{', '.join(sizes)}]"
+
+
+def _c_types(parameter):
+    """The types of a parameter in C: an address, the extents that are not
+    static, and the strides."""
+    if parameter["kind"] == "scalar":
+        return [_SCALARS[parameter["dtype"]]]
+    shape = parameter["shape"]
+    integers = sum(not _is_static(size) for size in shape) + len(shape)
+    return [ctypes.c_void_p] + [ctypes.c_int64] * integers
+
+
+def _is_number(value):
+    return isinstance(value, _NUMBERS)
+
+
+def _check_number(name, parameter, value):
+    """The number as the C function takes it. C would wrap one that does not
+    fit."""
+    dtype = parameter["dtype"]
+    if dtype in ("f32", "f64"):
+        return value
+    if not isinstance(value, int):
+        raise TypeError(f"{name}: '{parameter['name']}' is an {dtype}, but got "
+                        f"{value!r}")
+    bits = ctypes.sizeof(_SCALARS[dtype]) * 8 if dtype != "i1" else 1
+    if not -(1 << bits - 1) <= value < 1 << bits:
+        raise ValueError(f"{name}: '{parameter['name']}' is an {dtype}, which "
+                         f"does not hold {value}")
+    return value
+
+
+class _Plan(NamedTuple):
+    """What calls whose arrays have the same layouts have in common."""
+
+    adapter: Any  # Of the first array.
+    call: list  # The C arguments, with 0 where each call puts its own.
+    device: Optional[int]
+    results: list  # The (shape, dtype) of each result to allocate.
+
+
+class Function:
+    """A compiled function: call it with its arguments in order.
+
+    Tensors and arrays must have the dtype and the static extents of the
+    program's argument, be on the right device, and have the elements of the
+    innermost dimension side by side. Scalars are Python numbers. The result is
+    returned: allocated, or `out`, which is one array, or a tuple of them if
+    there are several results. A result must not overlap an argument.
+
+    Raises TypeError for a wrong type or dtype, ValueError for a wrong device,
+    shape or stride, and RuntimeFailure if the device fails.
+    """
+
+    def __init__(self, entry, description, on_device, check):
+        """`entry` is the C function, `check(name, status)` raises the error
+        that its status stands for."""
+        self.name = description["name"]
+        parameters = description["arguments"]
+        self.arguments = [a for a in parameters if a["kind"] != "result"]
+        self.results = [a for a in parameters if a["kind"] == "result"]
+        self._parameters = self.arguments + self.results
+        self._on_device = on_device
+        self._check = check
+        self._plans = {}
+        self._entry = entry
+        types = []
+        self._slots = []  # Where in the C arguments each parameter begins.
+        for parameter in self._parameters:
+            self._slots.append(len(types))
+            types += _c_types(parameter)
+        entry.argtypes = types + [ctypes.c_void_p]  # The stream.
+        entry.restype = ctypes.c_int32
+
+    @property
+    def signature(self):
+        """The parameters and results, as text."""
+        return (f"{self.name}({', '.join(map(_spell, self.arguments))}) -> "
+                + (", ".join(map(_spell, self.results)) or "None"))
+
+    def __repr__(self):
+        return f"<moss.Function {self.signature}>"
+
+    def __call__(self, *arguments, out=None):
+        values = arguments
+        if out is not None:
+            values += out if isinstance(out, tuple) else (out,)
+        adapters = [None if _is_number(value) else adapter_of(value)
+                    for value in values]
+        key = (len(arguments), *[adapter and adapter.layout(value)
+                                 for adapter, value in zip(adapters, values)])
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._plans[key] = self._make_plan(arguments, values,
+                                                      adapters)
+        if out is None and plan.results:
+            results = tuple([plan.adapter.empty(shape, dtype, plan.device)
+                             for shape, dtype in plan.results])
+            values += results
+            adapters += [plan.adapter] * len(results)
+            out = results[0] if len(results) == 1 else results
+        call = plan.call.copy()
+        for slot, parameter, adapter, value in zip(
+                self._slots, self._parameters, adapters, values):
+            call[slot] = (adapter.address(value) if adapter else
+                          _check_number(self.name, parameter, value))
+        if plan.device is None:
+            status = self._entry(*call)
+        else:
+            status = plan.adapter.launch(self._entry, call, plan.device)
+        if status:
+            self._check(self.name, status)
+        return out
+
+    def _make_plan(self, arguments, values, adapters):
+        if len(arguments) != len(self.arguments):
+            raise TypeError(f"{self.signature} takes {len(self.arguments)} "
+                            f"arguments, but got {len(arguments)}")
+        outs = len(values) - len(arguments)
+        if outs not in (0, len(self.results)):
+            raise TypeError(f"{self.signature} has {len(self.results)} "
+                            f"results, but 'out' has {outs} arrays")
+        call, layouts = [], []
+        for parameter, value, adapter in zip(self._parameters, values,
+                                             adapters):
+            layout = self._inspect(parameter, value, adapter)
+            layouts.append(layout)
+            call += self._c_values(parameter, layout)
+        arrays = [layout for layout in layouts if layout]
+        device = arrays[0].device if arrays else None
+        for parameter, layout in zip(self._parameters, layouts):
+            if layout and layout.device != device:
+                raise self._error(
+                    ValueError, parameter, f"is on cuda:{layout.device}, but "
+                    f"the first array is on cuda:{device}")
+        results = []
+        if not outs:
+            for parameter in self.results:
+                shape = self._result_shape(parameter, layouts)
+                results.append((shape, parameter["dtype"]))
+                call += self._c_values(parameter, Layout(
+                    parameter["dtype"], device, shape,
+                    contiguous_strides(shape)))
+        return _Plan(next(filter(None, adapters), None), call + [None], device,
+                     results)
+
+    def _error(self, kind, parameter, text):
+        return kind(f"{self.name}: '{parameter['name']}' {text}")
+
+    def _inspect(self, parameter, value, adapter):
+        """The layout of an array after all checks, and None for a number."""
+        if (parameter["kind"] == "scalar") != (adapter is None):
+            wanted = ("a number" if parameter["kind"] == "scalar" else
+                      "an array")
+            raise self._error(TypeError, parameter, f"({_spell(parameter)}) "
+                              f"is {wanted}, but got {type(value).__name__}")
+        if adapter is None:
+            return None
+        try:
+            layout = adapter.inspect(value, parameter["kind"] == "result")
+        except (TypeError, ValueError) as error:
+            raise self._error(type(error), parameter, str(error)) from None
+        if parameter["dtype"] not in layout.dtype.split("|"):
+            raise self._error(TypeError, parameter,
+                              f"must be of type {parameter['dtype']}, but is "
+                              f"of type {layout.dtype}")
+        if self._on_device != (layout.device is not None):
+            places = ("on a CUDA device", "on the host")
+            raise self._error(
+                ValueError, parameter,
+                f"is {places[self._on_device]}, but the library was compiled "
+                f"for arrays {places[not self._on_device]}")
+        self._check_shape(parameter, layout)
+        return layout
+
+    def _check_shape(self, parameter, layout):
+        shape = parameter["shape"]
+        if len(shape) != len(layout.shape) or any(
+                _is_static(wanted) and wanted != size
+                for wanted, size in zip(shape, layout.shape)):
+            raise self._error(ValueError, parameter,
+                              f"must have the shape of {_spell(parameter)}, "
+                              f"but has {list(layout.shape)}")
+        if layout.shape and layout.shape[-1] > 1 and layout.strides[-1] != 1:
+            raise self._error(
+                ValueError, parameter,
+                "must have the elements of its innermost dimension side by "
+                f"side, but has strides {list(layout.strides)}; pass a "
+                "contiguous copy")
+
+    def _result_shape(self, parameter, layouts):
+        """The extents of a result, static or those of an argument."""
+        shape = []
+        for size in parameter["shape"]:
+            if size is None:
+                raise self._error(
+                    ValueError, parameter, "has an extent that the arguments' "
+                    "shapes do not tell; pass an array as 'out'")
+            shape.append(size if _is_static(size) else
+                         layouts[size["argument"]].shape[size["dimension"]])
+        return tuple(shape)
+
+    @staticmethod
+    def _c_values(parameter, layout):
+        """What the C function takes for a parameter, with 0 for the address
+        or the number."""
+        if layout is None:
+            return [0]
+        sizes = [size for size, wanted in zip(layout.shape, parameter["shape"])
+                 if not _is_static(wanted)]
+        return [0, *sizes, *layout.strides]

@@ -1,0 +1,32 @@
+#x = affine_map<(m, n, k) -> (m, k)>
+#w = affine_map<(m, n, k) -> (n, k)>
+#y = affine_map<(m, n, k) -> (m, n)>
+#id = affine_map<(i, j) -> (i, j)>
+
+func.func @linear(%x: tensor<?x?xbf16>, %w: tensor<8x?xbf16>) -> tensor<?x8xf32> {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %tokens = tensor.dim %x, %c0 : tensor<?x?xbf16>
+  %empty = tensor.empty(%tokens) : tensor<?x8xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<?x8xf32>) -> tensor<?x8xf32>
+  %y = linalg.matmul indexing_maps = [#x, #w, #y]
+         ins(%x, %w : tensor<?x?xbf16>, tensor<8x?xbf16>)
+         outs(%init : tensor<?x8xf32>) -> tensor<?x8xf32>
+  return %y : tensor<?x8xf32>
+}
+
+// a * factor + offset
+func.func @scale(%a: tensor<?x8xf32>, %factor: f32, %offset: i32) -> tensor<?x8xf32> {
+  %c0 = arith.constant 0 : index
+  %rows = tensor.dim %a, %c0 : tensor<?x8xf32>
+  %empty = tensor.empty(%rows) : tensor<?x8xf32>
+  %f = arith.sitofp %offset : i32 to f32
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+         ins(%a : tensor<?x8xf32>) outs(%empty : tensor<?x8xf32>) {
+  ^bb0(%in: f32, %old: f32):
+    %p = arith.mulf %in, %factor : f32
+    %s = arith.addf %p, %f : f32
+    linalg.yield %s : f32
+  } -> tensor<?x8xf32>
+  return %r : tensor<?x8xf32>
+}

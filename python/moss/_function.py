@@ -82,7 +82,7 @@ class Function:
     shape or stride, and RuntimeFailure if the device fails.
     """
 
-    def __init__(self, entry, description, on_device, check):
+    def __init__(self, entry, description, check):
         """`entry` is the C function, `check(name, status)` raises the error
         that its status stands for."""
         self.name = description["name"]
@@ -90,7 +90,7 @@ class Function:
         self.arguments = [a for a in parameters if a["kind"] != "result"]
         self.results = [a for a in parameters if a["kind"] == "result"]
         self._parameters = self.arguments + self.results
-        self._on_device = on_device
+        self._on_device = description["memory"] == "device"
         self._check = check
         self._plans = {}
         self._entry = entry

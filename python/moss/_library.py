@@ -33,10 +33,9 @@ class Library:
         self.description = self._read_description(library)
         self._last_error = library.mossGetLastError
         self._last_error.restype = ctypes.c_char_p
-        on_device = self.description["target"] != "cpu"
         self.functions = {
             function["name"]: Function(getattr(library, function["symbol"]),
-                                       function, on_device, self._check)
+                                       function, self._check)
             for function in self.description["functions"]}
 
     def _read_description(self, library):

@@ -23,7 +23,7 @@ def _is_static(size):
 def _spell(parameter):
     """A parameter as in `x: bf16[?, 64]`."""
     text = f"{parameter['name']}: {parameter['dtype']}"
-    if parameter["kind"] == "scalar":
+    if "scalar" in parameter["kind"]:
         return text
     sizes = [str(size) if _is_static(size) else "?"
              for size in parameter["shape"]]
@@ -35,6 +35,8 @@ def _c_types(parameter):
     static, and the strides."""
     if parameter["kind"] == "scalar":
         return [_SCALARS[parameter["dtype"]]]
+    if parameter["kind"] == "scalar-result":
+        return [ctypes.c_void_p]
     shape = parameter["shape"]
     integers = sum(not _is_static(size) for size in shape) + len(shape)
     return [ctypes.c_void_p] + [ctypes.c_int64] * integers
@@ -64,7 +66,7 @@ class _Plan(NamedTuple):
     """What calls whose arrays have the same layouts have in common."""
 
     adapter: Any  # Of the first array.
-    call: list  # The C arguments, with 0 where each call puts its own.
+    call: list  # The C arguments, with None where each call puts its own.
     device: Optional[int]
     results: list  # The (shape, dtype) of each result to allocate.
 
@@ -87,18 +89,30 @@ class Function:
         that its status stands for."""
         self.name = description["name"]
         parameters = description["arguments"]
-        self.arguments = [a for a in parameters if a["kind"] != "result"]
-        self.results = [a for a in parameters if a["kind"] == "result"]
-        self._parameters = self.arguments + self.results
+        results = ("result", "scalar-result")
+        self.arguments = [a for a in parameters if a["kind"] not in results]
+        self.results = [a for a in parameters if a["kind"] in results]
         self._on_device = description["memory"] == "device"
         self._check = check
         self._plans = {}
         self._entry = entry
         types = []
-        self._slots = []  # Where in the C arguments each parameter begins.
-        for parameter in self._parameters:
-            self._slots.append(len(types))
+        slots = []  # Where in the C arguments each parameter begins.
+        for parameter in parameters:
+            slots.append(len(types))
             types += _c_types(parameter)
+        # What a call passes: arguments, results in memory of the caller, and
+        # numbers that are returned.
+        passed = [(parameter, slot) for parameter, slot in
+                  zip(parameters, slots)
+                  if parameter["kind"] != "scalar-result"]
+        self._parameters = [parameter for parameter, _ in passed]
+        self._slots = [slot for _, slot in passed]
+        self._arrays = [p for p in self._parameters if p["kind"] == "result"]
+        self._numbers = [(index, slots[len(self.arguments) + index],
+                          _SCALARS[parameter["dtype"]])
+                         for index, parameter in enumerate(self.results)
+                         if parameter["kind"] == "scalar-result"]
         entry.argtypes = types + [ctypes.c_void_p]  # The stream.
         entry.restype = ctypes.c_int32
 
@@ -123,39 +137,47 @@ class Function:
         if plan is None:
             plan = self._plans[key] = self._make_plan(arguments, values,
                                                       adapters)
-        if out is None and plan.results:
-            results = tuple([plan.adapter.empty(shape, dtype, plan.device)
-                             for shape, dtype in plan.results])
-            values += results
-            adapters += [plan.adapter] * len(results)
-            out = results[0] if len(results) == 1 else results
+        if out is None:
+            outs = [plan.adapter.empty(shape, dtype, plan.device)
+                    for shape, dtype in plan.results]
+            values += tuple(outs)
+            adapters += [plan.adapter] * len(outs)
+        else:
+            outs = list(values[len(arguments):])
         call = plan.call.copy()
         for slot, parameter, adapter, value in zip(
                 self._slots, self._parameters, adapters, values):
             call[slot] = (adapter.address(value) if adapter else
                           _check_number(self.name, parameter, value))
+        numbers = [kind() for _, _, kind in self._numbers]
+        for (_, slot, _), number in zip(self._numbers, numbers):
+            call[slot] = ctypes.addressof(number)
         if plan.device is None:
             status = self._entry(*call)
         else:
             status = plan.adapter.launch(self._entry, call, plan.device)
         if status:
             self._check(self.name, status)
-        return out
+        for (index, _, _), number in zip(self._numbers, numbers):
+            outs.insert(index, number.value)
+        return outs[0] if len(outs) == 1 else tuple(outs) or None
 
     def _make_plan(self, arguments, values, adapters):
         if len(arguments) != len(self.arguments):
             raise TypeError(f"{self.signature} takes {len(self.arguments)} "
                             f"arguments, but got {len(arguments)}")
         outs = len(values) - len(arguments)
-        if outs not in (0, len(self.results)):
-            raise TypeError(f"{self.signature} has {len(self.results)} "
-                            f"results, but 'out' has {outs} arrays")
-        call, layouts = [], []
-        for parameter, value, adapter in zip(self._parameters, values,
-                                             adapters):
+        if outs not in (0, len(self._arrays)):
+            raise TypeError(f"{self.signature} has {len(self._arrays)} arrays "
+                            f"as results, but 'out' has {outs}")
+        call = [None] * len(self._entry.argtypes)
+        layouts = []
+        for slot, parameter, value, adapter in zip(
+                self._slots, self._parameters, values, adapters):
             layout = self._inspect(parameter, value, adapter)
             layouts.append(layout)
-            call += self._c_values(parameter, layout)
+            if layout:
+                self._put(call, slot, parameter, layout)
         arrays = [layout for layout in layouts if layout]
         device = arrays[0].device if arrays else None
         for parameter, layout in zip(self._parameters, layouts):
@@ -165,14 +187,18 @@ class Function:
                     f"the first array is on cuda:{device}")
         results = []
         if not outs:
-            for parameter in self.results:
+            for slot, parameter in zip(self._slots[len(arguments):],
+                                       self._arrays):
                 shape = self._result_shape(parameter, layouts)
                 results.append((shape, parameter["dtype"]))
-                call += self._c_values(parameter, Layout(
+                self._put(call, slot, parameter, Layout(
                     parameter["dtype"], device, shape,
                     contiguous_strides(shape)))
-        return _Plan(next(filter(None, adapters), None), call + [None], device,
-                     results)
+        adapter = next(filter(None, adapters), None)
+        if results and adapter is None:
+            raise TypeError(f"{self.signature} has no array among its "
+                            "arguments, so pass arrays for results as 'out'")
+        return _Plan(adapter, call, device, results)
 
     def _error(self, kind, parameter, text):
         return kind(f"{self.name}: '{parameter['name']}' {text}")
@@ -231,11 +257,9 @@ class Function:
         return tuple(shape)
 
     @staticmethod
-    def _c_values(parameter, layout):
-        """What the C function takes for a parameter, with 0 for the address
-        or the number."""
-        if layout is None:
-            return [0]
+    def _put(call, slot, parameter, layout):
+        """Fill in the extents and strides of an array."""
         sizes = [size for size, wanted in zip(layout.shape, parameter["shape"])
                  if not _is_static(wanted)]
-        return [0, *sizes, *layout.strides]
+        values = [*sizes, *layout.strides]
+        call[slot + 1:slot + 1 + len(values)] = values

@@ -68,6 +68,11 @@ y = f32(3, 8)
 assert library.scale(Array("<f4", (3, 8), [1.0] * 24), 2.5, 3, out=y) is y
 assert y.values() == [5.5] * 24, y.values()
 
+assert library.sum(Array("<f4", (4,), [1.0, 2.0, 3.0, 4.5])) == 10.5
+z = f32(3, 8)
+count, same = library.count(y, out=z)
+assert count == 24 and same is z and z.values() == y.values()
+
 fails(FileNotFoundError, "no shared library", moss.load, "nowhere.so")
 fails(AttributeError, "linear", lambda: library.layer)
 fails(TypeError, "2 arguments, but got 1", library.linear, x, out=y)
@@ -77,7 +82,7 @@ fails(TypeError, "__array_interface__", library.linear, x, "w", out=y)
 fails(TypeError, "type bf16", library.linear, f32(3, 16), w, out=y)
 fails(TypeError, "i32", library.scale, y, 2.5, 3.5, out=f32(3, 8))
 fails(ValueError, "does not hold", library.scale, y, 2.5, 1 << 40, out=f32(3, 8))
-fails(TypeError, "1 results", library.linear, x, w, out=(y, y))
+fails(TypeError, "1 arrays", library.linear, x, w, out=(y, y))
 fails(ValueError, "shape", library.linear, x, Array("<u2", (128,), w.values()), out=y)
 fails(ValueError, "read-only", library.linear, x, w,
       out=Array("<f4", (3, 8), [0.0] * 24, read_only=True))

@@ -30,3 +30,29 @@ func.func @scale(%a: tensor<?x8xf32>, %factor: f32, %offset: i32) -> tensor<?x8x
   } -> tensor<?x8xf32>
   return %r : tensor<?x8xf32>
 }
+
+#i = affine_map<(i) -> (i)>
+#scalar = affine_map<(i) -> ()>
+
+func.func @sum(%a: tensor<?xf32>) -> f32 {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<f32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<f32>) -> tensor<f32>
+  %r = linalg.generic {indexing_maps = [#i, #scalar], iterator_types = ["reduction"]}
+         ins(%a : tensor<?xf32>) outs(%init : tensor<f32>) {
+  ^bb0(%in: f32, %old: f32):
+    %s = arith.addf %in, %old : f32
+    linalg.yield %s : f32
+  } -> tensor<f32>
+  %s = tensor.extract %r[] : tensor<f32>
+  return %s : f32
+}
+
+// The number of elements, and the elements.
+func.func @count(%a: tensor<?x8xf32>) -> (index, tensor<?x8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %rows = tensor.dim %a, %c0 : tensor<?x8xf32>
+  %n = arith.muli %rows, %c8 : index
+  return %n, %a : index, tensor<?x8xf32>
+}

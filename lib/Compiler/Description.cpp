@@ -20,6 +20,29 @@
 using namespace mlir;
 using namespace mlir::moss;
 
+/// A static extent is a number. A dynamic one is null, or the extent of an
+/// argument that it equals.
+static void describeShape(llvm::json::OStream &json,
+                          const CParameter &parameter) {
+  ArrayRef<std::optional<ArgumentExtent>> extents = parameter.extents;
+  for (int64_t extent : parameter.getShape()) {
+    std::optional<ArgumentExtent> source;
+    if (ShapedType::isDynamic(extent) && !extents.empty()) {
+      source = extents.front();
+      extents = extents.drop_front();
+    }
+    if (source)
+      json.object([&] {
+        json.attribute("argument", source->argument);
+        json.attribute("dimension", source->dimension);
+      });
+    else if (ShapedType::isDynamic(extent))
+      json.value(nullptr);
+    else
+      json.value(extent);
+  }
+}
+
 static void describeParameter(llvm::json::OStream &json,
                               const CParameter &parameter) {
   json.object([&] {
@@ -28,13 +51,7 @@ static void describeParameter(llvm::json::OStream &json,
     std::string type;
     llvm::raw_string_ostream(type) << getElementTypeOrSelf(parameter.type);
     json.attribute("dtype", type);
-    json.attributeArray("shape", [&] {
-      for (int64_t extent : parameter.getShape())
-        if (ShapedType::isDynamic(extent))
-          json.value(nullptr);
-        else
-          json.value(extent);
-    });
+    json.attributeArray("shape", [&] { describeShape(json, parameter); });
   });
 }
 

@@ -88,7 +88,20 @@ static std::optional<CParameter> parseParameter(Attribute attribute) {
   Type type = parseType(typeName, attribute.getContext());
   if (!kind || !type || !isCType(type))
     return std::nullopt;
-  return CParameter{name, *kind, type};
+  CParameter parameter{name, *kind, type};
+  auto extents = entry.getAs<DenseI64ArrayAttr>("extents");
+  if (!extents)
+    return parameter;
+  ArrayRef<int64_t> numbers = extents;
+  int64_t numDynamic =
+      llvm::count_if(parameter.getShape(), ShapedType::isDynamic);
+  if (extents.size() != 2 * numDynamic)
+    return std::nullopt;
+  for (; !numbers.empty(); numbers = numbers.drop_front(2))
+    parameter.extents.push_back(
+        numbers[0] < 0 ? std::nullopt
+                       : std::optional(ArgumentExtent{numbers[0], numbers[1]}));
+  return parameter;
 }
 
 std::optional<CInterface> CInterface::get(Operation *op) {
@@ -119,12 +132,20 @@ Attribute CInterface::toAttribute(MLIRContext *context) const {
     return string(text);
   };
   SmallVector<Attribute> entries;
-  for (const CParameter &parameter : parameters)
-    entries.push_back(DictionaryAttr::get(
-        context,
-        {{string("name"), string(parameter.name)},
-         {string("kind"), string(stringifyParameterKind(parameter.kind))},
-         {string("type"), print(parameter.type)}}));
+  for (const CParameter &parameter : parameters) {
+    NamedAttrList entry;
+    entry.append("name", string(parameter.name));
+    entry.append("kind", string(stringifyParameterKind(parameter.kind)));
+    entry.append("type", print(parameter.type));
+    SmallVector<int64_t> extents;
+    for (std::optional<ArgumentExtent> extent : parameter.extents)
+      llvm::append_range(extents, extent ? ArrayRef<int64_t>{extent->argument,
+                                                             extent->dimension}
+                                         : ArrayRef<int64_t>{-1, -1});
+    if (!extents.empty())
+      entry.append("extents", DenseI64ArrayAttr::get(context, extents));
+    entries.push_back(entry.getDictionary(context));
+  }
   return DictionaryAttr::get(
       context, {{string("name"), string(name)},
                 {string("source"), string(source)},

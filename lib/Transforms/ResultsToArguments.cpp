@@ -182,7 +182,7 @@ struct Destination {
 /// Gives a function destinations for its tensors.
 class DestinationAdder {
 public:
-  DestinationAdder(func::FuncOp func, const CInterface &interface)
+  DestinationAdder(func::FuncOp func, CInterface &interface)
       : func(func), interface(interface) {}
 
   LogicalResult run();
@@ -191,11 +191,12 @@ private:
   void addArguments();
   void createChecks(Destination &destination, StringRef name);
   bool hoistChecks(const Destination &destination, Operation *anchor);
+  void noteExtents(const Destination &destination);
   void materialize(const Destination &destination, bool inPlace);
   void dropTensorResults();
 
   func::FuncOp func;
-  const CInterface &interface;
+  CInterface &interface;
   SmallVector<Destination> destinations;
 };
 } // namespace
@@ -250,6 +251,27 @@ bool DestinationAdder::hoistChecks(const Destination &destination,
   return true;
 }
 
+/// The argument's extent that a value is, if it is one.
+static std::optional<ArgumentExtent> getArgumentExtent(Value value) {
+  auto dim = value.getDefiningOp<tensor::DimOp>();
+  if (!dim || !dim.getConstantIndex())
+    return std::nullopt;
+  auto argument = dyn_cast<BlockArgument>(dim.getSource());
+  if (!argument || !isa<func::FuncOp>(argument.getOwner()->getParentOp()) ||
+      !argument.getOwner()->isEntryBlock())
+    return std::nullopt;
+  return ArgumentExtent{argument.getArgNumber(), *dim.getConstantIndex()};
+}
+
+/// Let callers know which extents of a result are those of arguments.
+void DestinationAdder::noteExtents(const Destination &destination) {
+  size_t index =
+      interface.parameters.size() - func.getNumResults() + destination.result;
+  for (cf::AssertOp check : destination.checks)
+    interface.parameters[index].extents.push_back(getArgumentExtent(
+        check.getArg().getDefiningOp<arith::CmpIOp>().getLhs()));
+}
+
 /// Without \p inPlace, the tensor is computed elsewhere and copied: its extents
 /// are not checked before, or another path of the function has the memory.
 void DestinationAdder::materialize(const Destination &destination,
@@ -282,8 +304,11 @@ LogicalResult DestinationAdder::run() {
   bool hasOneReturn = llvm::count_if(func.getBody(), [](Block &block) {
                         return isa<func::ReturnOp>(block.getTerminator());
                       }) == 1;
-  for (const Destination &destination : destinations)
+  for (const Destination &destination : destinations) {
+    if (hasOneReturn)
+      noteExtents(destination);
     materialize(destination, hoistChecks(destination, anchor) && hasOneReturn);
+  }
   anchor->erase();
   dropTensorResults();
   return success();
@@ -362,8 +387,8 @@ void ResultsToArgumentsPass::runOnOperation() {
   for (func::FuncOp func : funcs) {
     CInterface interface = makeInterface(func, prefix + func.getName().str());
     func->removeAttr(kArgumentNamesAttrName);
-    func->setAttr(kCInterfaceAttrName, interface.toAttribute(&getContext()));
     if (failed(DestinationAdder(func, interface).run()))
       return signalPassFailure();
+    func->setAttr(kCInterfaceAttrName, interface.toAttribute(&getContext()));
   }
 }

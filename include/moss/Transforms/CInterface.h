@@ -17,6 +17,8 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/SmallVector.h"
 
+#include <optional>
+
 namespace mlir::moss {
 
 /// The names of a function's arguments in the text that it was parsed from, an
@@ -47,6 +49,11 @@ enum class ParameterKind { Scalar, Tensor, Result, Buffer, ScalarResult };
 /// The name of a kind in the attribute and in JSON.
 StringRef stringifyParameterKind(ParameterKind kind);
 
+/// The extent of an argument, by their numbers.
+struct ArgumentExtent {
+  int64_t argument, dimension;
+};
+
 /// A parameter of a program's function: one or, with sizes and strides, several
 /// of its C function.
 struct CParameter {
@@ -54,6 +61,9 @@ struct CParameter {
   ParameterKind kind;
   /// A ranked tensor, a memref or a scalar, as in the program.
   Type type;
+  /// Of a result, for each dynamic dimension: the argument's extent that it
+  /// equals, if there is one that is known to.
+  SmallVector<std::optional<ArgumentExtent>> extents = {};
 
   bool isArray() const { return isa<ShapedType>(type); }
   /// The shape of an array; empty for a scalar.

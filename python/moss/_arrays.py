@@ -1,14 +1,17 @@
 # Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What this package needs to know of PyTorch's tensors and NumPy's arrays.
+"""What this package needs to know of PyTorch's tensors, NumPy's arrays and
+numbers.
 
-Each class answers, for one kind of array: `layout(x)`, a hashable value that
-holds everything but the address; `inspect(x, is_written)`, that value's parts,
-after checks; `address(x)`; and `empty(...)`. PyTorch and NumPy are imported only when one of their arrays
-has been seen.
+Each class is an adapter for one kind of value, with functions that every call
+uses, so they do little: `layout(x)`, a hashable value that holds everything but
+the address, and `address(x)`, which is what C takes. `inspect(x, is_written)`
+gives the layout's parts after checks, once for each layout. PyTorch and NumPy
+are imported only where one of their arrays has been seen.
 """
 
+import functools
 import sys
 from typing import NamedTuple, Optional, Tuple
 
@@ -31,6 +34,16 @@ def contiguous_strides(shape):
     return tuple(reversed(strides))
 
 
+class Numbers:
+    """Python's numbers."""
+
+    layout = type
+
+    @staticmethod
+    def address(x):
+        return x
+
+
 class TorchTensors:
     """Tensors of PyTorch, on the host or on a CUDA device."""
 
@@ -47,16 +60,17 @@ class TorchTensors:
         self.name_of = {
             getattr(torch, name): mlir for name, mlir in self.NAMES.items()
             if hasattr(torch, name)}
-        # Without the object that torch.cuda.current_stream makes, which takes
-        # as long as the rest of a call.
+        # What torch.cuda's functions wrap takes a tenth of their time.
         self.current_stream = getattr(
             torch._C, "_cuda_getCurrentRawStream",
             lambda device: torch.cuda.current_stream(device).cuda_stream)
+        self.current_device = getattr(torch._C, "_cuda_getDevice",
+                                      torch.cuda.current_device)
         self.dtype_of = {mlir: dtype for dtype, mlir in
                          reversed(self.name_of.items())}
 
     def layout(self, x):
-        return (x.dtype, x.device, x.shape, x.stride(),
+        return (x.shape, x.stride(), x.dtype, x.get_device(),
                 x.requires_grad and self.torch.is_grad_enabled())
 
     def inspect(self, x, is_written):
@@ -80,17 +94,19 @@ class TorchTensors:
 
     def launch(self, entry, values, device):
         """Call a C function on PyTorch's current stream of a device."""
-        if self.torch.cuda.current_device() == device:
+        if self.current_device() == device:
             values[-1] = self.current_stream(device)
             return entry(*values)
         with self.torch.cuda.device(device):
             values[-1] = self.current_stream(device)
             return entry(*values)
 
-    def empty(self, shape, dtype, device):
-        place = "cpu" if device is None else f"cuda:{device}"
-        return self.torch.empty(shape, dtype=self.dtype_of[dtype],
-                                device=place)
+    def allocator(self, shape, dtype, device):
+        """A function that allocates an array."""
+        place = self.torch.device("cpu" if device is None else
+                                  f"cuda:{device}")
+        return functools.partial(self.torch.empty, shape,
+                                 dtype=self.dtype_of[dtype], device=place)
 
 
 class InterfaceArrays:
@@ -138,27 +154,35 @@ class InterfaceArrays:
     def address(x):
         return x.__array_interface__["data"][0]
 
-    def empty(self, shape, dtype, device):
+    def allocator(self, shape, dtype, device):
         import numpy
         kind = next(kind for kind, names in self.KINDS.items()
                     if dtype in names and kind[0] in "fuib")
-        return numpy.empty(shape, dtype=numpy.dtype(
-            {"b1": "?"}.get(kind, kind)))
+        return functools.partial(
+            numpy.empty, shape,
+            dtype=numpy.dtype("?" if kind == "b1" else kind))
 
 
-_interface = InterfaceArrays()
-_torch = None
+_interface_arrays = InterfaceArrays()
+_adapters = dict.fromkeys((int, float, bool), Numbers())
 
 
 def adapter_of(x):
-    """The class instance above that knows `x`; a TypeError if none does."""
-    global _torch
+    """The adapter for a value; a TypeError if there is none."""
+    return _adapters.get(type(x)) or _find_adapter(x)
+
+
+def _find_adapter(x):
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(x, torch.Tensor):
-        if _torch is None:
-            _torch = TorchTensors(torch)
-        return _torch
-    if hasattr(x, "__array_interface__"):
-        return _interface
-    raise TypeError(f"expected a torch.Tensor or an array that has "
-                    f"__array_interface__, but got {type(x).__name__}")
+        adapter = _adapters.get(torch.Tensor) or TorchTensors(torch)
+        _adapters[torch.Tensor] = adapter
+    elif hasattr(x, "__array_interface__"):
+        adapter = _interface_arrays
+    elif isinstance(x, (int, float)):
+        adapter = _adapters[int]
+    else:
+        raise TypeError(f"expected a torch.Tensor or an array that has "
+                        f"__array_interface__, but got {type(x).__name__}")
+    _adapters[type(x)] = adapter
+    return adapter

@@ -6,9 +6,9 @@
 import ctypes
 from typing import Any, NamedTuple, Optional
 
-from ._arrays import Layout, adapter_of, contiguous_strides
+from ._arrays import Layout, Numbers, adapter_of, contiguous_strides
 
-_NUMBERS = (int, float, bool)
+_MOST_PLANS = 4096
 _SCALARS = {
     "f32": ctypes.c_float, "f64": ctypes.c_double, "i1": ctypes.c_bool,
     "i8": ctypes.c_int8, "i16": ctypes.c_int16, "i32": ctypes.c_int32,
@@ -42,16 +42,11 @@ def _c_types(parameter):
     return [ctypes.c_void_p] + [ctypes.c_int64] * integers
 
 
-def _is_number(value):
-    return isinstance(value, _NUMBERS)
-
-
 def _check_number(name, parameter, value):
-    """The number as the C function takes it. C would wrap one that does not
-    fit."""
+    """Reject a number that C would change."""
     dtype = parameter["dtype"]
     if dtype in ("f32", "f64"):
-        return value
+        return
     if not isinstance(value, int):
         raise TypeError(f"{name}: '{parameter['name']}' is an {dtype}, but got "
                         f"{value!r}")
@@ -59,7 +54,6 @@ def _check_number(name, parameter, value):
     if not -(1 << bits - 1) <= value < 1 << bits:
         raise ValueError(f"{name}: '{parameter['name']}' is an {dtype}, which "
                          f"does not hold {value}")
-    return value
 
 
 class _Plan(NamedTuple):
@@ -68,7 +62,7 @@ class _Plan(NamedTuple):
     adapter: Any  # Of the first array.
     call: list  # The C arguments, with None where each call puts its own.
     device: Optional[int]
-    results: list  # The (shape, dtype) of each result to allocate.
+    allocators: list  # Of each result that no memory is given for.
 
 
 class Function:
@@ -108,6 +102,8 @@ class Function:
                   if parameter["kind"] != "scalar-result"]
         self._parameters = [parameter for parameter, _ in passed]
         self._slots = [slot for _, slot in passed]
+        self._scalars = [(index, p) for index, p in enumerate(self.arguments)
+                         if p["kind"] == "scalar"]
         self._arrays = [p for p in self._parameters if p["kind"] == "result"]
         self._numbers = [(index, slots[len(self.arguments) + index],
                           _SCALARS[parameter["dtype"]])
@@ -126,29 +122,26 @@ class Function:
         return f"<moss.Function {self.signature}>"
 
     def __call__(self, *arguments, out=None):
-        values = arguments
+        values = list(arguments)
         if out is not None:
             values += out if isinstance(out, tuple) else (out,)
-        adapters = [None if _is_number(value) else adapter_of(value)
-                    for value in values]
-        key = (len(arguments), *[adapter and adapter.layout(value)
-                                 for adapter, value in zip(adapters, values)])
+        adapters = [adapter_of(value) for value in values]
+        key = (len(arguments), *[adapter.layout(value) for adapter, value in
+                                 zip(adapters, values)])
         plan = self._plans.get(key)
         if plan is None:
-            plan = self._plans[key] = self._make_plan(arguments, values,
-                                                      adapters)
-        if out is None:
-            outs = [plan.adapter.empty(shape, dtype, plan.device)
-                    for shape, dtype in plan.results]
-            values += tuple(outs)
-            adapters += [plan.adapter] * len(outs)
-        else:
-            outs = list(values[len(arguments):])
+            plan = self._make_plan(arguments, values, adapters)
+            if len(self._plans) == _MOST_PLANS:
+                self._plans.clear()
+            self._plans[key] = plan
+        for allocate in plan.allocators:
+            values.append(allocate())
+            adapters.append(plan.adapter)
         call = plan.call.copy()
-        for slot, parameter, adapter, value in zip(
-                self._slots, self._parameters, adapters, values):
-            call[slot] = (adapter.address(value) if adapter else
-                          _check_number(self.name, parameter, value))
+        for slot, adapter, value in zip(self._slots, adapters, values):
+            call[slot] = adapter.address(value)
+        if self._scalars:
+            self._check_scalars(values)
         numbers = [kind() for _, _, kind in self._numbers]
         for (_, slot, _), number in zip(self._numbers, numbers):
             call[slot] = ctypes.addressof(number)
@@ -158,9 +151,14 @@ class Function:
             status = plan.adapter.launch(self._entry, call, plan.device)
         if status:
             self._check(self.name, status)
+        outs = values[len(arguments):]
         for (index, _, _), number in zip(self._numbers, numbers):
             outs.insert(index, number.value)
         return outs[0] if len(outs) == 1 else tuple(outs) or None
+
+    def _check_scalars(self, values):
+        for index, parameter in self._scalars:
+            _check_number(self.name, parameter, values[index])
 
     def _make_plan(self, arguments, values, adapters):
         if len(arguments) != len(self.arguments):
@@ -185,32 +183,34 @@ class Function:
                 raise self._error(
                     ValueError, parameter, f"is on cuda:{layout.device}, but "
                     f"the first array is on cuda:{device}")
-        results = []
-        if not outs:
+        adapter = next((adapter for adapter in adapters
+                        if not isinstance(adapter, Numbers)), None)
+        allocators = []
+        if not outs and self._arrays:
+            if adapter is None:
+                raise TypeError(f"{self.signature} has no array among its "
+                                "arguments, so pass its results as 'out'")
             for slot, parameter in zip(self._slots[len(arguments):],
                                        self._arrays):
                 shape = self._result_shape(parameter, layouts)
-                results.append((shape, parameter["dtype"]))
+                dtype = parameter["dtype"]
+                allocators.append(adapter.allocator(shape, dtype, device))
                 self._put(call, slot, parameter, Layout(
-                    parameter["dtype"], device, shape,
-                    contiguous_strides(shape)))
-        adapter = next(filter(None, adapters), None)
-        if results and adapter is None:
-            raise TypeError(f"{self.signature} has no array among its "
-                            "arguments, so pass arrays for results as 'out'")
-        return _Plan(adapter, call, device, results)
+                    dtype, device, shape, contiguous_strides(shape)))
+        return _Plan(adapter, call, device, allocators)
 
     def _error(self, kind, parameter, text):
         return kind(f"{self.name}: '{parameter['name']}' {text}")
 
     def _inspect(self, parameter, value, adapter):
         """The layout of an array after all checks, and None for a number."""
-        if (parameter["kind"] == "scalar") != (adapter is None):
+        is_number = isinstance(adapter, Numbers)
+        if (parameter["kind"] == "scalar") != is_number:
             wanted = ("a number" if parameter["kind"] == "scalar" else
                       "an array")
             raise self._error(TypeError, parameter, f"({_spell(parameter)}) "
                               f"is {wanted}, but got {type(value).__name__}")
-        if adapter is None:
+        if is_number:
             return None
         try:
             layout = adapter.inspect(value, parameter["kind"] == "result")

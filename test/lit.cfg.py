@@ -1,6 +1,7 @@
 """Configuration of Moss's lit tests."""
 
 import ctypes
+import importlib.util
 import os
 import shutil
 import sys
@@ -48,6 +49,8 @@ def find_ptxas():
 
 
 config.available_features.add("gpu" if has_gpu() else "no-gpu")
+if importlib.util.find_spec("torch"):
+    config.available_features.add("torch")
 if ptxas := find_ptxas():
     config.available_features.add("ptxas")
     config.substitutions.append(("%ptxas", ptxas))

@@ -32,7 +32,7 @@ import sys
 
 TOOL = re.compile(r"(export|cmake|ninja|python3|cc|clang\S*|(moss|mlir|llvm)-\S+|"
                   r"(cmake|utils|examples|benchmark)/[\w.-]+)( |$)")
-LINKS = ["benchmark", "cmake", "examples", "test", "utils"]
+LINKS = ["benchmark", "cmake", "examples", "python", "test", "utils"]
 FILE = re.compile(r".*`([\w.-]+\.\w+)`[,:]$")
 EXCERPT = re.compile(r".*\]\((\S+)\):$")
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)[^)]*\)")
@@ -51,7 +51,8 @@ def find_needs(build):
         (r"^(cmake|ninja|cmake/moss\.sh)\b", "a build of its own", False),
         (r"benchmark/build\.py|\bcubin\b|\.cubin\b|\bptxas\b", "ptxas",
          shutil.which("ptxas") is not None),
-        (r"benchmark/run\.py|\bimport torch\b", "PyTorch and a GPU",
+        (r"benchmark/run\.py|\bimport torch\b|examples/pytorch/\w+\.py",
+         "PyTorch and a GPU",
          has_gpu(build) and importlib.util.find_spec("torch") is not None),
     ]
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Use a compiled linear layer as a function of PyTorch's tensors.
 
-    moss-compile examples/pytorch/linear.mlir -o out/linear.so
-    PYTHONPATH=python examples/pytorch/linear.py out/linear.so
+    moss-compile examples/pytorch/linear.mlir -o linear.so
+    PYTHONPATH=python examples/pytorch/linear.py linear.so
 
 Needs PyTorch and a Hopper GPU. Nothing is built on the machine that runs it: the
-folder out/ and python/ are all that it takes.
+library, the runtime beside it and the folder python are all that it takes.
 """
 
 import sys

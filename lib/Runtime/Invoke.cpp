@@ -140,6 +140,10 @@ public:
             parameter.rank, parameter.elementBytes};
   }
   int64_t getNumBytes() const;
+  /// Whether the two share memory in which one is written to. Arrays that are
+  /// not contiguous have stand-ins, so what they share is copied in time.
+  bool conflictsWith(const ArrayArgument &other) const;
+  const char *getName() const { return parameter.name; }
   void setData(void *data) { descriptor.allocated = descriptor.aligned = data; }
   [[noreturn]] void reject(const std::string &problem) const;
 
@@ -195,6 +199,16 @@ void ArrayArgument::verify() const {
            std::to_string(parameter.elementBytes) + ", the size of an element");
   if (isWritten() && !isContiguous() && !view().isInjective())
     reject("is written to, but its strides let elements share memory");
+}
+
+bool ArrayArgument::conflictsWith(const ArrayArgument &other) const {
+  if (!isWritten() || !isContiguous() || !other.isContiguous())
+    return false;
+  auto begin = reinterpret_cast<uintptr_t>(descriptor.aligned);
+  auto otherBegin = reinterpret_cast<uintptr_t>(other.descriptor.aligned);
+  uintptr_t bytes = getNumBytes(), otherBytes = other.getNumBytes();
+  return bytes != 0 && otherBytes != 0 && begin < otherBegin + otherBytes &&
+         otherBegin < begin + bytes;
 }
 
 void ArrayArgument::setContiguousStrides() {
@@ -281,28 +295,36 @@ void StandIns::finish() {
 // Invocation
 //===----------------------------------------------------------------------===//
 
+/// The array arguments, after all checks.
+static std::vector<ArrayArgument> getArrays(const MossFunction &function,
+                                            void **slots) {
+  std::vector<ArrayArgument> arrays;
+  for (int32_t i = 0; i < function.numParameters; ++i) {
+    const MossParameter &parameter = function.parameters[i];
+    if (parameter.kind == MOSS_SCALAR_RESULT && !slots[i])
+      fail(std::string(function.name) + ": '" + parameter.name + "' is null",
+           MOSS_INVALID_ARGUMENT);
+    if (parameter.kind != MOSS_SCALAR && parameter.kind != MOSS_SCALAR_RESULT)
+      arrays.emplace_back(function, parameter, slots[i]);
+  }
+  for (const ArrayArgument &array : arrays)
+    array.verify();
+  for (const ArrayArgument &written : arrays)
+    for (const ArrayArgument &other : arrays)
+      if (&written != &other && written.conflictsWith(other))
+        written.reject(std::string("is written to, but shares memory with '") +
+                       other.getName() + "'");
+  return arrays;
+}
+
 static void invoke(const MossFunction &function, void **slots,
                    CUstream stream) {
   StandIns standIns(function.onDevice, stream);
   // All checks come before the first copy.
-  for (int32_t i = 0; i < function.numParameters; ++i) {
-    const MossParameter &parameter = function.parameters[i];
-    if (parameter.kind == MOSS_SCALAR)
-      continue;
-    if (parameter.kind != MOSS_SCALAR_RESULT)
-      ArrayArgument(function, parameter, slots[i]).verify();
-    else if (!slots[i])
-      fail(std::string(function.name) + ": '" + parameter.name + "' is null",
-           MOSS_INVALID_ARGUMENT);
-  }
-  for (int32_t i = 0; i < function.numParameters; ++i) {
-    const MossParameter &parameter = function.parameters[i];
-    if (parameter.kind == MOSS_SCALAR || parameter.kind == MOSS_SCALAR_RESULT)
-      continue;
-    ArrayArgument argument(function, parameter, slots[i]);
-    if (!argument.isContiguous())
-      standIns.add(argument);
-    argument.setContiguousStrides();
+  for (ArrayArgument &array : getArrays(function, slots)) {
+    if (!array.isContiguous())
+      standIns.add(array);
+    array.setContiguousStrides();
   }
   function.body(slots);
   standIns.finish();

@@ -89,6 +89,7 @@ fails(ValueError, "read-only", library.linear, x, w,
 turned = Array("<u2", (8, 16), w.values(), strides=(2, 16))
 fails(ValueError, "side by side", library.linear, x, turned, out=y)
 # What only the compiled function knows.
+fails(ValueError, "shares memory with 'a'", library.scale, y, 2.5, 3, out=y)
 fails(ValueError, "linear", library.linear, x, thin, out=y)
 fails(ValueError, "linear", library.linear, x, w, out=f32(4, 8))
 library.linear(x, w, out=f32(3, 8))

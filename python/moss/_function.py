@@ -4,6 +4,7 @@
 """A compiled function: from Python's values to a call in C, and back."""
 
 import ctypes
+import struct
 from typing import Any, NamedTuple, Optional
 
 from ._arrays import Layout, Numbers, adapter_of, contiguous_strides
@@ -13,6 +14,9 @@ _SCALARS = {
     "f32": ctypes.c_float, "f64": ctypes.c_double, "i1": ctypes.c_bool,
     "i8": ctypes.c_int8, "i16": ctypes.c_int16, "i32": ctypes.c_int32,
     "i64": ctypes.c_int64, "index": ctypes.c_int64,
+    # The bits. Those of FP8 types are the caller's, too.
+    "bf16": ctypes.c_uint16, "f16": ctypes.c_uint16, "f8E4M3FN": ctypes.c_uint8,
+    "f8E5M2": ctypes.c_uint8, "f8E8M0FNU": ctypes.c_uint8,
 }
 
 
@@ -42,11 +46,17 @@ def _c_types(parameter):
     return [ctypes.c_void_p] + [ctypes.c_int64] * integers
 
 
-def _check_number(name, parameter, value):
-    """Reject a number that C would change."""
+def _encode(name, parameter, value):
+    """A number as C takes it. One that C would change is an error."""
     dtype = parameter["dtype"]
     if dtype in ("f32", "f64"):
-        return
+        return value
+    if dtype == "f16":
+        return struct.unpack("<H", struct.pack("<e", value))[0]
+    if dtype == "bf16":
+        bits = struct.unpack("<I", struct.pack("<f", value))[0]
+        # To nearest even; a NaN stays one.
+        return bits + 0x7fff + (bits >> 16 & 1) >> 16 if value == value else 0x7fc0
     if not isinstance(value, int):
         raise TypeError(f"{name}: '{parameter['name']}' is an {dtype}, but got "
                         f"{value!r}")
@@ -54,6 +64,16 @@ def _check_number(name, parameter, value):
     if not -(1 << bits - 1) <= value < 1 << bits:
         raise ValueError(f"{name}: '{parameter['name']}' is an {dtype}, which "
                          f"does not hold {value}")
+    return value
+
+
+def _decode(dtype, value):
+    """The inverse of _encode."""
+    if dtype == "f16":
+        return struct.unpack("<e", struct.pack("<H", value))[0]
+    if dtype == "bf16":
+        return struct.unpack("<f", struct.pack("<I", value << 16))[0]
+    return value
 
 
 class _Plan(NamedTuple):
@@ -102,11 +122,12 @@ class Function:
                   if parameter["kind"] != "scalar-result"]
         self._parameters = [parameter for parameter, _ in passed]
         self._slots = [slot for _, slot in passed]
-        self._scalars = [(index, p) for index, p in enumerate(self.arguments)
-                         if p["kind"] == "scalar"]
+        self._scalars = [(slots[index], index, parameter) for index, parameter
+                         in enumerate(self.arguments)
+                         if parameter["kind"] == "scalar"]
         self._arrays = [p for p in self._parameters if p["kind"] == "result"]
         self._numbers = [(index, slots[len(self.arguments) + index],
-                          _SCALARS[parameter["dtype"]])
+                          parameter["dtype"])
                          for index, parameter in enumerate(self.results)
                          if parameter["kind"] == "scalar-result"]
         entry.argtypes = types + [ctypes.c_void_p]  # The stream.
@@ -140,9 +161,9 @@ class Function:
         call = plan.call.copy()
         for slot, adapter, value in zip(self._slots, adapters, values):
             call[slot] = adapter.address(value)
-        if self._scalars:
-            self._check_scalars(values)
-        numbers = [kind() for _, _, kind in self._numbers]
+        for slot, index, parameter in self._scalars:
+            call[slot] = _encode(self.name, parameter, values[index])
+        numbers = [_SCALARS[dtype]() for _, _, dtype in self._numbers]
         for (_, slot, _), number in zip(self._numbers, numbers):
             call[slot] = ctypes.addressof(number)
         if plan.device is None:
@@ -152,13 +173,9 @@ class Function:
         if status:
             self._check(self.name, status)
         outs = values[len(arguments):]
-        for (index, _, _), number in zip(self._numbers, numbers):
-            outs.insert(index, number.value)
+        for (index, _, dtype), number in zip(self._numbers, numbers):
+            outs.insert(index, _decode(dtype, number.value))
         return outs[0] if len(outs) == 1 else tuple(outs) or None
-
-    def _check_scalars(self, values):
-        for index, parameter in self._scalars:
-            _check_number(self.name, parameter, values[index])
 
     def _make_plan(self, arguments, values, adapters):
         if len(arguments) != len(self.arguments):

@@ -72,6 +72,8 @@ assert library.sum(Array("<f4", (4,), [1.0, 2.0, 3.0, 4.5])) == 10.5
 z = f32(3, 8)
 count, same = library.count(y, out=z)
 assert count == 24 and same is z and z.values() == y.values()
+assert library.product(3.0, 1.0625) == (3.1875, 3.1875)
+assert library.product(1.01171875, 1.0) == (1.015625, 1.015625)  # A tie, to even.
 
 fails(FileNotFoundError, "no shared library", moss.load, "nowhere.so")
 fails(AttributeError, "linear", lambda: library.layer)

@@ -56,3 +56,12 @@ func.func @count(%a: tensor<?x8xf32>) -> (index, tensor<?x8xf32>) {
   %n = arith.muli %rows, %c8 : index
   return %n, %a : index, tensor<?x8xf32>
 }
+
+func.func @product(%a: bf16, %b: f16) -> (bf16, f16) {
+  %x = arith.extf %a : bf16 to f32
+  %y = arith.extf %b : f16 to f32
+  %p = arith.mulf %x, %y : f32
+  %r0 = arith.truncf %p : f32 to bf16
+  %r1 = arith.truncf %p : f32 to f16
+  return %r0, %r1 : bf16, f16
+}

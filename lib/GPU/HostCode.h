@@ -15,11 +15,9 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "moss/Transforms/SharedOps.h"
 
 namespace mlir::moss {
-
-/// Marks a function whose memrefs are in the host's memory.
-constexpr StringLiteral kHostAttrName = "moss.host";
 
 /// The private function that upstream's bufferization-lower-deallocations
 /// generates (with a suffix if the name is taken). It works on lists of

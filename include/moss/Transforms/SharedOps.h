@@ -1,0 +1,30 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The mark of functions that several equal ops share, and that of functions
+// which stay on the host.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MOSS_TRANSFORMS_SHAREDOPS_H
+#define MOSS_TRANSFORMS_SHAREDOPS_H
+
+#include "mlir/Support/LLVM.h"
+
+namespace mlir::moss {
+
+/// Marks a function of `moss-share-ops`: private, of one block, without
+/// results.
+constexpr StringLiteral kSharedAttrName = "moss.shared";
+
+/// Marks a function whose memrefs are in the host's memory.
+constexpr StringLiteral kHostAttrName = "moss.host";
+
+} // namespace mlir::moss
+
+#endif // MOSS_TRANSFORMS_SHAREDOPS_H

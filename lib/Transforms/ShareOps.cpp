@@ -91,8 +91,7 @@ static bool isEqual(Operation *lhs, Operation *rhs) {
 // Names
 //===----------------------------------------------------------------------===//
 
-/// `128x64` for a shape, with `dyn` for extents that are not static.
-static std::string toName(ArrayRef<int64_t> shape) {
+std::string moss::getShapeName(ArrayRef<int64_t> shape) {
   std::string name;
   llvm::raw_string_ostream stream(name);
   llvm::interleave(
@@ -117,7 +116,7 @@ static std::string getName(Operation *op) {
   if (auto matmul = dyn_cast<ScaledMatmulOp>(op)) {
     ArrayRef<int64_t> result = getShape(matmul.getInit());
     return "moss_matmul_" +
-           toName({result[0], result[1], getShape(matmul.getLhs())[1]});
+           getShapeName({result[0], result[1], getShape(matmul.getLhs())[1]});
   }
   std::string name = op->getName().getIdentifier().str();
   llvm::replace(name, '.', '_');
@@ -126,7 +125,7 @@ static std::string getName(Operation *op) {
   Value result = op->getOperands().back();
   if (auto quantize = dyn_cast<QuantizeOp>(op))
     result = quantize.getPayload();
-  return name + "_" + toName(getShape(result));
+  return name + "_" + getShapeName(getShape(result));
 }
 
 //===----------------------------------------------------------------------===//

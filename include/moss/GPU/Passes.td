@@ -450,7 +450,7 @@ def MossQuantizeToGpu : Pass<"moss-quantize-to-gpu"> {
     moss.quantize #scheme ins(%x : memref<?x?xbf16>) payload(%p : memref<?x?xf8E4M3FN>)
         micro(%m : memref<?x1xf8E8M0FNU>)
     // becomes, in outline
-    gpu.launch function(@moss_quantize) blocks(%b, ...) in (%grid = ...)
+    gpu.launch function(@moss_quantize_dynxdyn_kernel) blocks(%b, ...) in (%grid = ...)
         threads(%t, ...) in (%threads = %c256, ...) {
       scf.for %row = %b to %rows step %grid {
         %amax = ... nvvm.redux.sync umax ... gpu.barrier ...

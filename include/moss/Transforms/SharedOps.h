@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The mark of functions that several equal ops share, and that of functions
-// which stay on the host.
+// The mark of functions that several equal ops share, that of functions which
+// stay on the host, and how kernels are named.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +15,7 @@
 #define MOSS_TRANSFORMS_SHAREDOPS_H
 
 #include "mlir/Support/LLVM.h"
+#include <string>
 
 namespace mlir::moss {
 
@@ -24,6 +25,10 @@ constexpr StringLiteral kSharedAttrName = "moss.shared";
 
 /// Marks a function whose memrefs are in the host's memory.
 constexpr StringLiteral kHostAttrName = "moss.host";
+
+/// A part of a symbol for \p shape: `128x64`, with `dyn` for extents that are
+/// not static.
+std::string getShapeName(ArrayRef<int64_t> shape);
 
 } // namespace mlir::moss
 

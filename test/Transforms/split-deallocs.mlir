@@ -29,13 +29,14 @@ func.func @alone() -> (memref<3xf32>, i1) {
 // CHECK-DAG:     %[[C:.*]] = memref.alloc() : memref<10xf32>
 // CHECK-DAG:     %[[D:.*]] = memref.alloc() : memref<11xf32>
 // CHECK-DAG:     %[[E:.*]] = memref.alloc() : memref<12xf32>
+// CHECK-DAG:     %[[F:.*]] = memref.alloc() : memref<13xf32>
 // CHECK-DAG:     %[[V:.*]] = memref.subview
 // CHECK-DAG:     %[[W:.*]] = call @view
 // CHECK-DAG:     %[[S:.*]] = scf.if
 // CHECK:         memref.dealloc %[[E]]
 // CHECK-NOT:     memref.dealloc
-// CHECK:         %[[OWN:.*]]:4 = bufferization.dealloc (%[[A]], %[[B]], %[[C]], %[[C]], %[[D]], %[[W]], %[[ARG]] :
-// CHECK-SAME:      if (%{{.*}}, %[[P]], %{{.*}}, %{{.*}}, %{{.*}}, %[[P]], %[[P]])
+// CHECK:         %[[OWN:.*]]:4 = bufferization.dealloc (%[[A]], %[[B]], %[[C]], %[[C]], %[[D]], %[[F]], %[[ARG]] :
+// CHECK-SAME:      if (%{{.*}}, %[[P]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[P]])
 // CHECK-SAME:      retain (%[[V]], %[[W]], %[[S]], %[[ARG]] :
 // CHECK:         return %[[V]], %[[OWN]]#0, %[[OWN]]#3
 func.func @together(%p: i1, %arg: memref<8xf32>) -> (memref<4xf32, strided<[1]>>, i1, i1) {
@@ -46,17 +47,18 @@ func.func @together(%p: i1, %arg: memref<8xf32>) -> (memref<4xf32, strided<[1]>>
   %d = memref.alloc() : memref<11xf32>
   %e = memref.alloc() : memref<12xf32>
   %v = memref.subview %a[0] [4] [1] : memref<8xf32> to memref<4xf32, strided<[1]>>
-  %w = call @view(%c) : (memref<10xf32>) -> memref<10xf32>
+  %f = memref.alloc() : memref<13xf32>
+  %w = call @view(%f) : (memref<13xf32>) -> memref<13xf32>
   %s = scf.if %p -> memref<11xf32> {
     scf.yield %d : memref<11xf32>
   } else {
-    %f = memref.alloc() : memref<11xf32>
-    scf.yield %f : memref<11xf32>
+    %other = memref.alloc() : memref<11xf32>
+    scf.yield %other : memref<11xf32>
   }
   %0:4 = bufferization.dealloc
-    (%a, %b, %c, %c, %d, %e, %w, %arg : memref<8xf32>, memref<9xf32>, memref<10xf32>, memref<10xf32>, memref<11xf32>, memref<12xf32>, memref<10xf32>, memref<8xf32>)
-    if (%true, %p, %true, %true, %true, %true, %p, %p)
-    retain (%v, %w, %s, %arg : memref<4xf32, strided<[1]>>, memref<10xf32>, memref<11xf32>, memref<8xf32>)
+    (%a, %b, %c, %c, %d, %e, %f, %arg : memref<8xf32>, memref<9xf32>, memref<10xf32>, memref<10xf32>, memref<11xf32>, memref<12xf32>, memref<13xf32>, memref<8xf32>)
+    if (%true, %p, %true, %true, %true, %true, %true, %p)
+    retain (%v, %w, %s, %arg : memref<4xf32, strided<[1]>>, memref<13xf32>, memref<11xf32>, memref<8xf32>)
   return %v, %0#0, %0#3 : memref<4xf32, strided<[1]>>, i1, i1
 }
-func.func private @view(memref<10xf32>) -> memref<10xf32>
+func.func private @view(memref<13xf32>) -> memref<13xf32>

@@ -74,7 +74,7 @@ def describe(value, definitions, type):
 
 def launch(kernel):
     """The launch in the host function of `kernel`, Moss's IR of that level."""
-    host = kernel[:kernel.index("gpu.module")]
+    host = kernel[kernel.index("func.func"):]
     definitions = dict(re.findall(r"(%\w+) = (.*)", host))
     found = re.search(
         r"gpu\.launch_func\s+@\w+::@(\w+) blocks in \((%\w+), .*?\) threads in "

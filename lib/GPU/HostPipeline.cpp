@@ -105,11 +105,14 @@ void moss::buildGPUToLLVMPipeline(OpPassManager &pm,
 void moss::addKernelPasses(OpPassManager &pm) {
   pm.addPass(createMossMapToGrid());
   addLinalgToGPUPasses(pm);
+  pm.addPass(createMossMergeKernels());
   pm.nest<gpu::GPUModuleOp>().addNestedPass<gpu::GPUFuncOp>(
       createMossCreateChannels());
   pm.addPass(createMossCreateTensorMaps());
   pm.nest<gpu::GPUModuleOp>().addNestedPass<gpu::GPUFuncOp>(
       createMossSpecializeWarps());
+  // Kernels are apart now, and only the host code around launches is copied.
+  pm.addPass(createMossInlineSharedOps());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }

@@ -28,6 +28,7 @@
 #include "moss/GPU/Passes.h"
 #include "moss/Transforms/QuantizeEmitter.h"
 #include "moss/Transforms/ScaleArithmetic.h"
+#include "moss/Transforms/SharedOps.h"
 
 namespace mlir::moss {
 #define GEN_PASS_DEF_MOSSQUANTIZETOGPU
@@ -65,6 +66,11 @@ protected:
       StringRef name, Value matrix, function_ref<SmallVector<Value>()> prologue,
       function_ref<SmallVector<Value>(Unit, ValueRange)> body,
       function_ref<void(ValueRange)> epilogue = [](ValueRange) {});
+  /// The name of a kernel that works on the whole payload. Profilers show it.
+  std::string addShape(StringRef name) {
+    ArrayRef<int64_t> shape = cast<MemRefType>(payload.getType()).getShape();
+    return (name + "_" + getShapeName(shape) + "_kernel").str();
+  }
   /// Launch a kernel of one thread.
   void launchSingle(StringRef name, function_ref<void()> body);
 
@@ -161,23 +167,24 @@ void TeamEmitter<Base>::launchTeams(
   if (!isWarpTeam())
     shared.push_back(
         getSharedType(b, {kBlockSize / kWarpSize}, b.getI32Type()));
-  createKernel(b, name, createCeilDiv(b, units, teams), shared, [&](Kernel k) {
-    kernel = k;
-    strips.lane = isWarpTeam() ? k.lane : k.thread;
-    Value first = arith::MulIOp::create(b, k.block, index(teams));
-    if (isWarpTeam())
-      first = arith::AddIOp::create(b, first, k.warp);
-    Value step = arith::MulIOp::create(b, k.blocks, index(teams));
-    SmallVector<Value> carried =
-        loop(first, units, step, prologue(), [&](Value unit, ValueRange c) {
-          if (!micro)
-            return body({getRowBox(unit, matrix), {}}, c);
-          Value i = arith::DivUIOp::create(b, unit, columns);
-          Value k = arith::RemUIOp::create(b, unit, columns);
-          return body({getGroupBox(i, k), {i, k}}, c);
-        });
-    epilogue(carried);
-  });
+  createKernel(
+      b, addShape(name), createCeilDiv(b, units, teams), shared, [&](Kernel k) {
+        kernel = k;
+        strips.lane = isWarpTeam() ? k.lane : k.thread;
+        Value first = arith::MulIOp::create(b, k.block, index(teams));
+        if (isWarpTeam())
+          first = arith::AddIOp::create(b, first, k.warp);
+        Value step = arith::MulIOp::create(b, k.blocks, index(teams));
+        SmallVector<Value> carried =
+            loop(first, units, step, prologue(), [&](Value unit, ValueRange c) {
+              if (!micro)
+                return body({getRowBox(unit, matrix), {}}, c);
+              Value i = arith::DivUIOp::create(b, unit, columns);
+              Value k = arith::RemUIOp::create(b, unit, columns);
+              return body({getGroupBox(i, k), {i, k}}, c);
+            });
+        epilogue(carried);
+      });
   strips.lane = {};
 }
 
@@ -232,7 +239,7 @@ void QuantizeToGpu::makeContiguousAlongK() {
       sizes.push_back(dim(payload, d));
   copy = memref::AllocOp::create(
       b, MemRefType::get(type.getShape(), elementType), sizes);
-  createTransposeKernel(b, "moss_transpose", source, copy,
+  createTransposeKernel(b, addShape("moss_transpose"), source, copy,
                         [](Value x) { return x; });
   source = copy;
   isTransposed = false;
@@ -378,7 +385,7 @@ void QuantizeToGpu::emitConvertKernel() {
 void QuantizeToGpu::emitTransposeKernel() {
   Value inverseGlobal;
   createTransposeKernel(
-      b, "moss_quantize_transpose", source, payload,
+      b, addShape("moss_quantize_transpose"), source, payload,
       [&](Value x) {
         return createPayload(b, scheme, x, inverseGlobal, Value());
       },

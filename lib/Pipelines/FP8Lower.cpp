@@ -13,10 +13,10 @@
 
 #include "moss/Pipelines/FP8Lower.h"
 #include "mlir/Conversion/BufferizationToMemRef/BufferizationToMemRef.h"
-#include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Target/LLVM/NVVM/Utils.h"
@@ -61,9 +61,24 @@ static void addQuantizePasses(OpPassManager &pm,
   pm.addPass(createCSEPass());
 }
 
+/// Upstream's buildBufferDeallocationPipeline, which has no place for a pass
+/// before its simplification.
+static void addDeallocationPasses(OpPassManager &pm) {
+  pm.addPass(memref::createExpandReallocPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(bufferization::createOwnershipBasedBufferDeallocationPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addNestedPass<func::FuncOp>(createMossSplitDeallocs());
+  pm.addPass(bufferization::createBufferDeallocationSimplificationPass());
+  pm.addPass(bufferization::createLowerDeallocationsPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createCanonicalizerPass());
+}
+
 static void addBufferizePasses(OpPassManager &pm) {
   // Elementwise ops on tensors have no bufferization of their own.
   pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
+  pm.addNestedPass<func::FuncOp>(createMossSeparateEmptyTensors());
   pm.addPass(bufferization::createEmptyTensorEliminationPass());
   pm.addPass(bufferization::createEmptyTensorToAllocTensorPass());
   bufferization::OneShotBufferizePassOptions bufferize;
@@ -74,7 +89,7 @@ static void addBufferizePasses(OpPassManager &pm) {
       bufferization::LayoutMapOption::IdentityLayoutMap;
   pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
   pm.addPass(createMossDropReturnedArguments());
-  bufferization::buildBufferDeallocationPipeline(pm);
+  addDeallocationPasses(pm);
   pm.addPass(createConvertBufferizationToMemRefPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
@@ -89,6 +104,8 @@ static void addTilePasses(OpPassManager &pm, const FP8LowerOptions &options) {
   schedule.raster = options.raster;
   schedule.blocks = options.blocks;
   pm.addPass(createMossAssertShapes());
+  // After the assertions, whose messages name the op.
+  pm.addPass(createMossShareOps());
   pm.addPass(createMossChooseSchedule(schedule));
   pm.addPass(createMossTileToLoops());
   pm.addPass(createCanonicalizerPass());

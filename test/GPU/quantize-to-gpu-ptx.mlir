@@ -2,19 +2,19 @@
 // DEFINE: %{nvvm} = gpu.module(canonicalize,cse,moss-convert-fp8-to-nvvm,expand-strided-metadata,convert-scf-to-cf,convert-vector-to-llvm,convert-gpu-to-nvvm,convert-nvvm-to-llvm,reconcile-unrealized-casts,canonicalize,cse)
 // RUN: moss-opt %s --pass-pipeline='builtin.module(%{kernels},nvvm-attach-target{chip=sm_90a features=+ptx80 O=3},%{nvvm})' \
 // RUN:   | mlir-opt --gpu-module-to-binary=format=isa -o %t.mlir
-// RUN: moss-translate %t.mlir --moss-gpu-binary-to-ptx --moss-ptx-binary=moss_quantize_amax | FileCheck %s --check-prefix=AMAX
-// RUN: moss-translate %t.mlir --moss-gpu-binary-to-ptx --moss-ptx-binary=moss_quantize | FileCheck %s --check-prefix=CONVERT
-// RUN: moss-translate %t.mlir --moss-gpu-binary-to-ptx --moss-ptx-binary=moss_quantize_transpose | FileCheck %s --check-prefix=TRANSPOSE
-// RUN: moss-translate %t.mlir --moss-gpu-binary-to-ptx --moss-ptx-binary=moss_dequantize | FileCheck %s --check-prefix=DEQUANTIZE
+// RUN: moss-translate %t.mlir --moss-gpu-binary-to-ptx --moss-ptx-binary=moss_quantize_amax_dynxdyn_kernel | FileCheck %s --check-prefix=AMAX
+// RUN: moss-translate %t.mlir --moss-gpu-binary-to-ptx --moss-ptx-binary=moss_quantize_dynxdyn_kernel | FileCheck %s --check-prefix=CONVERT
+// RUN: moss-translate %t.mlir --moss-gpu-binary-to-ptx --moss-ptx-binary=moss_quantize_transpose_dynxdyn_kernel | FileCheck %s --check-prefix=TRANSPOSE
+// RUN: moss-translate %t.mlir --moss-gpu-binary-to-ptx --moss-ptx-binary=moss_dequantize_dynxdyn_kernel | FileCheck %s --check-prefix=DEQUANTIZE
 
 // Loads and stores are wide, conversions are instructions, and a row is reduced
 // by instructions as well.
 
-// AMAX-LABEL: .entry moss_quantize_amax
+// AMAX-LABEL: .entry moss_quantize_amax_dynxdyn_kernel
 // AMAX: ld.global.v4.b32
 // AMAX: redux.sync.max.u32
 // AMAX: atom.global.max.u32
-// CONVERT-LABEL: .entry moss_quantize(
+// CONVERT-LABEL: .entry moss_quantize_dynxdyn_kernel(
 // CONVERT: ld.global.v4.b32
 // CONVERT-COUNT-4: cvt.rn.satfinite.e4m3x2.f32
 // CONVERT: st.global.v2.b32
@@ -24,7 +24,7 @@ func.func @rows(%x: memref<?x?xbf16>, %p: memref<?x?xf8E4M3FN>, %m: memref<?x1xf
   return
 }
 
-// TRANSPOSE-LABEL: .entry moss_quantize_transpose
+// TRANSPOSE-LABEL: .entry moss_quantize_transpose_dynxdyn_kernel
 // TRANSPOSE: ld.global.v4.b32
 // TRANSPOSE: bar.sync
 // TRANSPOSE: cvt.rn.satfinite.e5m2x2.f32
@@ -35,7 +35,7 @@ func.func @transposed(%x: memref<?x?xbf16>, %p: memref<?x?xf8E5M2>, %g: memref<f
   return
 }
 
-// DEQUANTIZE-LABEL: .entry moss_dequantize
+// DEQUANTIZE-LABEL: .entry moss_dequantize_dynxdyn_kernel
 // DEQUANTIZE: cvt.rn.f16x2.e4m3x2
 // DEQUANTIZE: st.global.v4.b32
 func.func @dequantize(%p: memref<?x?xf8E4M3FN>, %m: memref<?x1xf8E8M0FNU>, %g: memref<f32>, %y: memref<?x?xbf16>) {

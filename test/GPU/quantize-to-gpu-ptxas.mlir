@@ -7,6 +7,6 @@
 // RUN:   --pass-pipeline='builtin.module(%{kernels},nvvm-attach-target{chip=sm_90a features=+ptx80 O=3 ptxas-cmd-options="--warn-on-spills --warning-as-error"},%{nvvm})' \
 // RUN:   | mlir-opt --split-input-file --gpu-module-to-binary=format=bin | FileCheck %s
 
-// CHECK: gpu.binary @moss_quantize_amax
-// CHECK: gpu.binary @moss_quantize_transpose
-// CHECK: gpu.binary @moss_dequantize
+// CHECK: gpu.binary @moss_quantize_amax_dynxdyn_kernel
+// CHECK: gpu.binary @moss_quantize_transpose_dynxdyn_kernel
+// CHECK: gpu.binary @moss_dequantize_dynxdyn_kernel

@@ -10,7 +10,7 @@ func.func @rows(%x: memref<?x?xbf16>, %p: memref<?x?xf8E4M3FN>, %m: memref<?x1xf
   // CHECK: gpu.launch {{.*}}function(@moss_quantize_init)
   // CHECK: memref.store {{.*}}, %[[AMAX]][]
   // CHECK: %[[ROWS:.*]] = memref.alloc({{.*}}) : memref<?x1xi32>
-  // CHECK: gpu.launch {{.*}}function(@moss_quantize_amax) workgroup(%[[W:[a-z0-9]+]] : memref<8xi32, #gpu.address_space<workgroup>>)
+  // CHECK: gpu.launch {{.*}}function(@moss_quantize_amax_dynxdyn_kernel) workgroup(%[[W:[a-z0-9]+]] : memref<8xi32, #gpu.address_space<workgroup>>)
   // CHECK: vector.load %[[X]]{{.*}} {alignment = 16 : i64} : memref<?x?xbf16>, vector<8xbf16>
   // CHECK: memref.load %[[X]]
   // CHECK: nvvm.redux.sync umax
@@ -18,7 +18,7 @@ func.func @rows(%x: memref<?x?xbf16>, %p: memref<?x?xf8E4M3FN>, %m: memref<?x1xf
   // CHECK: gpu.barrier
   // CHECK: memref.store {{.*}}, %[[ROWS]]
   // CHECK: memref.atomic_rmw maxu {{.*}}, %[[AMAX]][]
-  // CHECK: gpu.launch {{.*}}function(@moss_quantize)
+  // CHECK: gpu.launch {{.*}}function(@moss_quantize_dynxdyn_kernel)
   // CHECK: memref.load %[[AMAX]][]
   // CHECK: memref.store {{.*}}, %[[G]][]
   // CHECK: memref.load %[[ROWS]]
@@ -41,7 +41,7 @@ func.func @rows(%x: memref<?x?xbf16>, %p: memref<?x?xf8E4M3FN>, %m: memref<?x1xf
 // CHECK-LABEL: func @warps
 func.func @warps(%x: memref<64x256xbf16>, %p: memref<64x256xf8E5M2>, %m: memref<64x2xf8E8M0FNU>) {
   // CHECK-NOT: memref.alloc
-  // CHECK: gpu.launch {{.*}}function(@moss_quantize)
+  // CHECK: gpu.launch {{.*}}function(@moss_quantize_64x256_kernel)
   // CHECK: vector.load {{.*}} : memref<64x256xbf16>, vector<4xbf16>
   // CHECK: nvvm.redux.sync umax
   // CHECK-NOT: gpu.barrier
@@ -71,9 +71,9 @@ func.func @strided(%x: memref<64x256xbf16, strided<[1, 64]>>, %p: memref<64x256x
 // CHECK-LABEL: func @transposed
 // CHECK-SAME: %[[X:.*]]: memref<?x?xbf16>, %[[P:.*]]: memref<?x?xf8E4M3FN>
 func.func @transposed(%x: memref<?x?xbf16>, %p: memref<?x?xf8E4M3FN>, %g: memref<f32>) {
-  // CHECK: gpu.launch {{.*}}function(@moss_quantize_amax)
+  // CHECK: gpu.launch {{.*}}function(@moss_quantize_amax_dynxdyn_kernel)
   // CHECK: vector.load %[[X]]
-  // CHECK: gpu.launch {{.*}}function(@moss_quantize_transpose) workgroup(%[[T:[a-z0-9]+]] : memref<64x65xbf16, #gpu.address_space<workgroup>>)
+  // CHECK: gpu.launch {{.*}}function(@moss_quantize_transpose_dynxdyn_kernel) workgroup(%[[T:[a-z0-9]+]] : memref<64x65xbf16, #gpu.address_space<workgroup>>)
   // CHECK: vector.load %[[X]]{{.*}} vector<8xbf16>
   // CHECK: memref.store {{.*}}, %[[T]]
   // CHECK: gpu.barrier
@@ -94,7 +94,7 @@ func.func @transposed(%x: memref<?x?xbf16>, %p: memref<?x?xf8E4M3FN>, %g: memref
 // CHECK-SAME: %[[G:[a-z0-9]+]]: memref<f32>)
 func.func @delayed(%x: memref<?x?xf32>, %p: memref<?x?xf8E4M3FN>, %g: memref<f32>) {
   // CHECK: gpu.launch {{.*}}function(@moss_quantize_init)
-  // CHECK: gpu.launch {{.*}}function(@moss_quantize)
+  // CHECK: gpu.launch {{.*}}function(@moss_quantize_dynxdyn_kernel)
   // CHECK: memref.load %[[G]][]
   // CHECK: gpu.launch {{.*}}function(@moss_quantize_finish)
   // CHECK: memref.store {{.*}}, %[[G]][]
@@ -107,7 +107,7 @@ func.func @delayed(%x: memref<?x?xf32>, %p: memref<?x?xf8E4M3FN>, %g: memref<f32
 
 // CHECK-LABEL: func @dequantize
 func.func @dequantize(%p: memref<?x?xf8E4M3FN>, %m: memref<?x1xf8E8M0FNU>, %g: memref<f32>, %y: memref<?x?xbf16>) {
-  // CHECK: gpu.launch {{.*}}function(@moss_dequantize)
+  // CHECK: gpu.launch {{.*}}function(@moss_dequantize_dynxdyn_kernel)
   // CHECK: vector.load {{.*}} {alignment = 8 : i64} : memref<?x?xf8E4M3FN>, vector<8xf8E4M3FN>
   // CHECK: vector.store {{.*}} {alignment = 16 : i64} : memref<?x?xbf16>, vector<8xbf16>
   moss.dequantize <f8E4M3FN, micro = f8E8M0FNU, group = [1, full], global = jit, rounding = ceil>

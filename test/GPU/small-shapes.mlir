@@ -4,11 +4,14 @@
 
 #scheme = #moss.scheme<f8E4M3FN, global = jit>
 
-// CHECK-LABEL: func.func @one_tile(
-// CHECK:         gpu.launch_func @one_tile_kernel::@one_tile_kernel
-// CHECK:       gpu.func @one_tile_kernel(
+// CHECK-LABEL: gpu.func @one_tile_kernel(
 // CHECK:         moss.put
 // CHECK:         moss.mma
+// CHECK-LABEL: gpu.func @empty_sum_kernel(
+// CHECK-NOT:     moss.
+// CHECK:         memref.store
+// CHECK-LABEL: func.func @one_tile(
+// CHECK:         gpu.launch_func @one_tile_kernel::@one_tile_kernel
 func.func @one_tile(%a: memref<1x16xf8E4M3FN>, %b: memref<77x16xf8E4M3FN>, %c: memref<1x77xf32>) {
   moss.scaled_matmul #moss.accumulate<fast>
     lhs(#scheme, %a : memref<1x16xf8E4M3FN>) rhs(#scheme, %b : memref<77x16xf8E4M3FN>)
@@ -18,9 +21,6 @@ func.func @one_tile(%a: memref<1x16xf8E4M3FN>, %b: memref<77x16xf8E4M3FN>, %c: m
 
 // CHECK-LABEL: func.func @empty_sum(
 // CHECK:         gpu.launch_func @empty_sum_kernel::@empty_sum_kernel
-// CHECK:       gpu.func @empty_sum_kernel(
-// CHECK-NOT:     moss.
-// CHECK:         memref.store
 func.func @empty_sum(%a: memref<64x0xf8E4M3FN>, %b: memref<64x0xf8E4M3FN>, %c: memref<64x64xf32>) {
   moss.scaled_matmul #moss.accumulate<fast>
     lhs(#scheme, %a : memref<64x0xf8E4M3FN>) rhs(#scheme, %b : memref<64x0xf8E4M3FN>)

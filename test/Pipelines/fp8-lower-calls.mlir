@@ -6,9 +6,9 @@
 // RUN: moss-opt %s --moss-fp8-lower -o %t.first
 // RUN: moss-opt %s --moss-fp8-lower | diff %t.first -
 
+// CHECK: gpu.binary @two_kernel
 // CHECK: llvm.func @two(
 // CHECK: llvm.call @lin(
-// CHECK: gpu.binary @two_kernel
 func.func @lin(%x: tensor<64x64xbf16>, %w: tensor<64x64xbf16>) -> tensor<64x64xbf16> {
   %zero = arith.constant 0.0 : bf16
   %empty = tensor.empty() : tensor<64x64xbf16>

@@ -9,9 +9,9 @@
 // QUANTIZED-NOT:     moss.quantize
 // QUANTIZED-COUNT-2: moss.scaled_matmul
 
+// GPU:   gpu.binary @shared_kernel
 // CHECK: llvm.func @integers
 // CHECK: llvm.func @shared
-// GPU:   gpu.binary @shared_kernel
 func.func @integers(%a: i32, %b: i32) -> i32 {
   %sum = arith.addi %a, %b : i32
   return %sum : i32
@@ -26,8 +26,8 @@ func.func @shared(%x: tensor<?x?xbf16>, %w1: tensor<?x?xbf16>, %w2: tensor<?x?xb
 // -----
 
 // Functions of bf16 that a CPU has in f32 only.
-// CHECK: llvm.func @activation
 // GPU:   gpu.binary @activation_kernel
+// CHECK: llvm.func @activation
 func.func @activation(%x: tensor<64x72xbf16>, %w: tensor<72x40xbf16>, %c: tensor<64x40xbf16>) -> tensor<64x40xbf16> {
   %y = linalg.matmul ins(%x, %w : tensor<64x72xbf16>, tensor<72x40xbf16>) outs(%c : tensor<64x40xbf16>) -> tensor<64x40xbf16>
   %z = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
@@ -88,8 +88,8 @@ func.func @constant(%x: tensor<?x2xbf16>, %c: tensor<?x3xf32>) -> tensor<?x3xf32
 // QUANTIZED:         linalg.matmul ins({{.*}} : tensor<?x?xf32>
 // QUANTIZED:         linalg.matmul ins({{.*}} : tensor<?x?xi8>
 // QUANTIZED:         linalg.batch_matmul
-// CHECK: llvm.func @others
 // GPU:   gpu.binary @others_kernel
+// CHECK: llvm.func @others
 func.func @others(%xf: tensor<?x?xf32>, %wf: tensor<?x?xf32>, %cf: tensor<?x?xf32>,
                   %xi: tensor<?x?xi8>, %wi: tensor<?x?xi8>, %ci: tensor<?x?xi32>,
                   %xb: tensor<?x?x?xbf16>, %wb: tensor<?x?x?xbf16>, %cb: tensor<?x?x?xf32>)

@@ -32,28 +32,28 @@
 // HOISTED:         moss.rescale
 
 // RUN: moss-opt %s --moss-fp8-lower=to=kernel | FileCheck %s --check-prefix=KERNEL
-// KERNEL-LABEL: func @matmul
+// KERNEL-LABEL: gpu.module @matmul_kernel
+// KERNEL:         moss.warp_specialize
+// KERNEL-LABEL: func.func @matmul(
 // KERNEL:         moss.encode_tensor_map
 // KERNEL:         gpu.launch_func @matmul_kernel::@matmul_kernel
-// KERNEL:       gpu.module @matmul_kernel
-// KERNEL:         moss.warp_specialize
 // KERNEL-LABEL: func @relu
 // KERNEL:         gpu.launch_func @relu_kernel::@relu_kernel
 
 // RUN: moss-opt %s --moss-fp8-lower=to=nvvm | FileCheck %s --check-prefix=NVVM
+// NVVM:       gpu.module @matmul_kernel [#nvvm.target<O = 3, chip = "sm_90a"
+// NVVM:         llvm.inline_asm {{.*}}wgmma.mma_async
 // NVVM:       llvm.func @matmul(
 // NVVM:         llvm.call @mossTensorMapEncode2D
 // NVVM:         gpu.launch_func {{.*}} @matmul_kernel::@matmul_kernel
-// NVVM:       gpu.module @matmul_kernel [#nvvm.target<O = 3, chip = "sm_90a"
-// NVVM:         llvm.inline_asm {{.*}}wgmma.mma_async
 // NVVM:       llvm.func @relu(
 
 // RUN: moss-opt %s --moss-fp8-lower | FileCheck %s --check-prefix=PTX --implicit-check-not=unrealized_conversion_cast
 // RUN: moss-opt %s --moss-fp8-lower=to=ptx | FileCheck %s --check-prefix=PTX
-// PTX:        llvm.func @matmul(
 // PTX:        gpu.binary @matmul_kernel {{.*}}wgmma.mma_async.sync.aligned
-// PTX:        llvm.func @relu(
 // PTX:        gpu.binary @relu_kernel
+// PTX:        llvm.func @matmul(
+// PTX:        llvm.func @relu(
 
 // RUN: moss-opt %s --moss-fp8-lower=target=cpu | FileCheck %s --check-prefix=LLVM --implicit-check-not=unrealized_conversion_cast --implicit-check-not=gpu.
 // RUN: moss-opt %s --moss-fp8-lower='target=cpu to=llvm' | FileCheck %s --check-prefix=LLVM

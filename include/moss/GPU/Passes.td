@@ -396,6 +396,31 @@ def MossMarkTensorMaps : Pass<"moss-mark-tensor-maps",
 }
 
 //===----------------------------------------------------------------------===//
+// moss-merge-kernels
+//===----------------------------------------------------------------------===//
+
+def MossMergeKernels : Pass<"moss-merge-kernels", "::mlir::ModuleOp"> {
+  let summary = "Keep one of several equal kernels";
+  let description = [{
+    Compares kernels, each in a `gpu.module` of its own, without their names and
+    locations. Of those that are equal the first stays, and is launched instead
+    of the others. What is done to kernels after that, and the compilation to
+    machine code foremost, is done once. Run it right after outlining.
+
+    ```mlir
+    gpu.launch_func @moss_quantize_init::@moss_quantize_init ...
+    gpu.launch_func @moss_quantize_init_0::@moss_quantize_init ...
+    // becomes
+    gpu.launch_func @moss_quantize_init::@moss_quantize_init ...
+    gpu.launch_func @moss_quantize_init::@moss_quantize_init ...
+    ```
+
+    A kernel that anything but `gpu.launch_func` refers to stays. A passed
+    remark names each kernel that was dropped.
+  }];
+}
+
+//===----------------------------------------------------------------------===//
 // moss-overlap-mma
 //===----------------------------------------------------------------------===//
 
@@ -448,7 +473,7 @@ def MossQuantizeToGpu : Pass<"moss-quantize-to-gpu"> {
     moss.quantize #scheme ins(%x : memref<?x?xbf16>) payload(%p : memref<?x?xf8E4M3FN>)
         micro(%m : memref<?x1xf8E8M0FNU>)
     // becomes, in outline
-    gpu.launch function(@moss_quantize) blocks(%b, ...) in (%grid = ...)
+    gpu.launch function(@moss_quantize_dynxdyn_kernel) blocks(%b, ...) in (%grid = ...)
         threads(%t, ...) in (%threads = %c256, ...) {
       scf.for %row = %b to %rows step %grid {
         %amax = ... nvvm.redux.sync umax ... gpu.barrier ...

@@ -269,6 +269,39 @@ def MossHoistDequant : Pass<"moss-hoist-dequant"> {
 }
 
 //===----------------------------------------------------------------------===//
+// moss-inline-shared-ops
+//===----------------------------------------------------------------------===//
+
+def MossInlineSharedOps : Pass<"moss-inline-shared-ops", "::mlir::ModuleOp"> {
+  let summary = "Inline the functions of moss-share-ops";
+  let description = [{
+    On a GPU a function launches its kernels on one stream and waits for them at
+    its end. A function of `moss-share-ops` would wait too, after each op. So
+    once kernels are outlined, what is left of these functions, the host code
+    around the launches, goes back to where it is called.
+
+    ```mlir
+    func.func @f(...) {
+      call @moss_matmul_64x64x64(%a, %b, ...) : ...
+    }
+    func.func private @moss_matmul_64x64x64(...) attributes {moss.shared} {
+      ...
+      gpu.launch_func @moss_matmul_64x64x64_kernel::@moss_matmul_64x64x64_kernel ...
+      return
+    }
+    // becomes
+    func.func @f(...) {
+      ...
+      gpu.launch_func @moss_matmul_64x64x64_kernel::@moss_matmul_64x64x64_kernel ...
+    }
+    ```
+
+    Functions that are not marked `moss.shared` are left alone, which upstream's
+    `inline` would not do.
+  }];
+}
+
+//===----------------------------------------------------------------------===//
 // moss-pad-operands
 //===----------------------------------------------------------------------===//
 
@@ -488,6 +521,96 @@ def MossResultsToArguments : Pass<"moss-results-to-arguments", "::mlir::ModuleOp
                            "::mlir::cf::ControlFlowDialect",
                            "::mlir::memref::MemRefDialect",
                            "::mlir::tensor::TensorDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// moss-separate-empty-tensors
+//===----------------------------------------------------------------------===//
+
+def MossSeparateEmptyTensors : Pass<"moss-separate-empty-tensors", "::mlir::func::FuncOp"> {
+  let summary = "Give each use of a tensor.empty its own";
+  let description = [{
+    CSE merges every `tensor.empty` of one type. One-shot bufferization then
+    takes all results that are written to it for possible aliases, which it
+    compares by pairs, for each write again: with 1,000 matmuls in a function,
+    it takes minutes. Run after the last CSE on tensors.
+
+    ```mlir
+    %e = tensor.empty() : tensor<8x8xf32>
+    %0 = linalg.fill ins(%zero : f32) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
+    %1 = linalg.fill ins(%one : f32) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
+    // becomes
+    %e0 = tensor.empty() : tensor<8x8xf32>
+    %e1 = tensor.empty() : tensor<8x8xf32>
+    %0 = linalg.fill ins(%zero : f32) outs(%e0 : tensor<8x8xf32>) -> tensor<8x8xf32>
+    %1 = linalg.fill ins(%one : f32) outs(%e1 : tensor<8x8xf32>) -> tensor<8x8xf32>
+    ```
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// moss-share-ops
+//===----------------------------------------------------------------------===//
+
+def MossShareOps : Pass<"moss-share-ops", "::mlir::ModuleOp"> {
+  let summary = "Outline ops that would become the same kernel";
+  let description = [{
+    A model has many layers of few shapes. Ops on memrefs that are equal but for
+    their locations and the values of their operands (`moss.quantize`,
+    `moss.dequantize`, `moss.scaled_matmul` and linalg ops) are replaced by calls
+    of one private function, so that all later passes work once for each
+    distinct op. An op that occurs only once stays where it is.
+
+    ```mlir
+    linalg.fill ins(%zero : f32) outs(%a : memref<8x16xf32>)
+    linalg.fill ins(%zero : f32) outs(%b : memref<8x16xf32>)
+    // becomes
+    call @moss_linalg_fill_8x16(%a) : (memref<8x16xf32>) -> ()
+    call @moss_linalg_fill_8x16(%b) : (memref<8x16xf32>) -> ()
+
+    func.func private @moss_linalg_fill_8x16(%m: memref<8x16xf32>)
+        attributes {llvm.linkage = #llvm.linkage<internal>, moss.shared} {
+      %zero = arith.constant 0.0 : f32
+      linalg.fill ins(%zero : f32) outs(%m : memref<8x16xf32>)
+      return
+    }
+    ```
+
+    - Equal are ops with equal attributes, regions and operand types, layouts
+      included, whose operands are the same constants, and the same value twice
+      in the same places.
+    - Ops in parallel loops and kernels stay, since they become part of these.
+      So do ops in functions marked `moss.host`.
+    - A passed remark names each function and the number of ops that share it.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect",
+                           "::mlir::LLVM::LLVMDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// moss-split-deallocs
+//===----------------------------------------------------------------------===//
+
+def MossSplitDeallocs : Pass<"moss-split-deallocs", "::mlir::func::FuncOp"> {
+  let summary = "Free buffers apart that nothing else can refer to";
+  let description = [{
+    At the end of a block, upstream's ownership-based deallocation puts one
+    `bufferization.dealloc` with all of its buffers. Its simplification compares
+    them by pairs, over and over, which takes a minute for a few thousand. This
+    pass looks at each allocation once: if it is freed in any case, and no other
+    operand can be a view of it, it is freed on its own. If it is returned, and
+    so kept, it is dropped. Run it between the two.
+
+    ```mlir
+    bufferization.dealloc (%a, %b, %view, %r : ...) if (%true, %true, %p, %true) retain (%r : ...)
+    // becomes, for allocations %a, %b and %r, and a view of %b
+    memref.dealloc %a : memref<8xf32>
+    bufferization.dealloc (%b, %view : ...) if (%true, %p)
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::bufferization::BufferizationDialect",
+                           "::mlir::memref::MemRefDialect"];
 }
 
 //===----------------------------------------------------------------------===//

@@ -88,7 +88,8 @@ CLAIMS = """
 ## What holds of the MOSS paper and the article
 
 The claims of the paper (arXiv 2511.05811) and of an article on it that come with code,
-as far as they are about one matmul. Verdicts follow from the numbers above.
+as far as they are about one matmul. Of the paper the abstract and notes on the rest were
+available, not the full text. Verdicts follow from the measurements below.
 """
 
 SPEED = """

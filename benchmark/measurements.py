@@ -23,6 +23,9 @@ class Measurements:
         self._sums = {(row["data"], row["length"], row["interval"]): row["error"]
                       for row in results["accumulation"]}
 
+        self._gradients = {(row["inputs"], row["data"]): row["error"]
+                           for row in results["gradients"]}
+
     def element(self, scheme, element, kind, measure):
         """None for bf16, which quantizes nothing."""
         return None if scheme == BF16 else self._elements[scheme, element, kind][measure]
@@ -35,6 +38,10 @@ class Measurements:
     def sum_error(self, kind, length, interval):
         """None if the interval is longer than the sum."""
         return self._sums.get((kind, length, interval))
+
+    def gradient(self, inputs, kind):
+        """`inputs` is 'anew' or 'stored'."""
+        return self._gradients[inputs, kind]
 
     @staticmethod
     def sum_bound(length, interval):

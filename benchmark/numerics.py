@@ -27,7 +27,7 @@ import tempfile
 import numpy as np
 
 import distributions
-from schemes import FORMATS, PER_TENSOR, SCHEMES, bf16_source, source
+from schemes import FORMATS, PER_TENSOR, SCHEMES, bf16_source, layer_source, source
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.environ.get("MOSS_BUILD_DIR", os.path.join(ROOT, "build"))
@@ -57,10 +57,10 @@ def widen(bits):
 class Program:
     """A compiled module."""
 
-    def __init__(self, text, folder):
+    def __init__(self, text, folder, options=""):
         done = subprocess.run(
             [os.path.join(BUILD, "bin", "moss-opt"),
-             "--moss-fp8-lower=target=cpu arithmetic=emulate"],
+             f"--moss-fp8-lower=target=cpu arithmetic=emulate {options}"],
             input=text, capture_output=True, text=True)
         if done.returncode:
             sys.exit(f"moss-opt failed:\n{done.stderr[:2000]}")
@@ -154,6 +154,24 @@ def measure_accumulation(length, rng, folder, results):
                 {"data": kind, "length": length, "interval": interval, **rounded(measures)})
 
 
+def measure_gradients(seed, shape, folder, results):
+    """The gradient of a layer's weights, with its inputs quantized for it and with
+    the bytes of the forward pass."""
+    n, k, tokens = shape
+    for name, options in (("anew", ""), ("stored", "migrate-scales")):
+        program = Program(layer_source(tokens, n, k), folder, options)
+        rng = np.random.default_rng(seed)
+        for kind in distributions.KINDS:
+            x, w = distributions.draw(kind, rng, tokens, n, k)
+            dy = distributions.draw("gradients", rng, tokens, 1, n)[0]
+            y, dw = np.zeros((tokens, n), np.float32), np.zeros((n, k), np.float32)
+            program.call("layer", x, w, dy, y, dw)
+            measures = measure_product(widen(dy).T @ widen(x), dw.astype(np.float64))
+            # Rows are small because their terms cancel, so that "low" says nothing.
+            results["gradients"].append(
+                {"inputs": name, "data": kind, **rounded({"error": measures["error"]})})
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -179,7 +197,7 @@ def main():
     rng = np.random.default_rng(options.seed)
     data = {kind: distributions.draw(kind, rng, *shape) for kind in distributions.KINDS}
     results = {"shape": shape, "seed": options.seed,
-               "quantization": [], "products": [], "accumulation": []}
+               "quantization": [], "products": [], "accumulation": [], "gradients": []}
     with tempfile.TemporaryDirectory() as folder:
         measure_bf16(data, shape, folder, results)
         for name in names:
@@ -189,6 +207,8 @@ def main():
         for length in lengths:
             print(f"sums of {length}", file=sys.stderr)
             measure_accumulation(length, rng, folder, results)
+        print("gradients of weights", file=sys.stderr)
+        measure_gradients(options.seed, shape, folder, results)
     with open(options.out, "w") as file:
         json.dump(results, file, indent=1)
         file.write("\n")

@@ -84,6 +84,16 @@ of [Numerics](Numerics.md#the-accumulation-bound), in its closed form.
 ![Error of sums](report/accumulation.svg)
 """
 
+GRADIENTS = """
+## Gradients of weights
+
+Relative Frobenius error of dW = dY^T X, summed over {tokens} tokens, in the default scheme: X, [tokens, {k}],
+of the kinds above, and dY, [tokens, {n}], of kind gradients. `anew` quantizes both operands
+for this product, X under one scale; `stored` multiplies with the bytes that the forward
+pass quantized by rows (`migrate-scales`, see
+[Numerics](Numerics.md#moving-scales-to-the-other-operand)).
+"""
+
 CLAIMS = """
 ## What holds of the MOSS paper and the article
 
@@ -163,6 +173,14 @@ def accumulation(measured):
     return text + f"\nBound, as a share of the sum of magnitudes:\n\n{table('mode', columns, bounds)}\n"
 
 
+def gradients(measured, shape):
+    n, k, tokens = shape
+    rows = [(inputs, [percent(measured.gradient(inputs, kind)) for kind in measured.kinds])
+            for inputs in ("anew", "stored")]
+    return (GRADIENTS.format(n=n, k=k, tokens=tokens) +
+            f"\n{table('inputs', measured.kinds, rows)}\n")
+
+
 def claim_section(measured):
     rows = [(claim, [source, verdict, numbers])
             for claim, source, verdict, numbers in claims(measured)]
@@ -213,6 +231,7 @@ def main():
         m, n, k = results["shape"]
         text = INTRODUCTION.format(m=m, n=n, k=k) + claim_section(measured)
         text += elements(measured) + products(measured) + accumulation(measured)
+        text += gradients(measured, results["shape"])
         text += speed(runs) if runs else ""
     except (KeyError, IndexError, TypeError) as error:
         sys.exit(f"numerics.json lacks {error}; run numerics.py with all schemes")

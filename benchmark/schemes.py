@@ -127,3 +127,21 @@ def bf16_source(m, n, k):
   return
 }}
 """
+
+
+def layer_source(tokens, n, k):
+    """A module with @layer: of inputs x [tokens, k], weights w [n, k] and gradients
+    dy [tokens, n], the outputs y [tokens, n] and the weights' gradient dw [n, k]."""
+    x, w, dy = f"tensor<{tokens}x{k}xbf16>", f"tensor<{n}x{k}xbf16>", f"tensor<{tokens}x{n}xbf16>"
+    y, dw = f"tensor<{tokens}x{n}xf32>", f"tensor<{n}x{k}xf32>"
+    return f"""#x_w = [affine_map<(t, n, k) -> (t, k)>, affine_map<(t, n, k) -> (n, k)>, affine_map<(t, n, k) -> (t, n)>]
+#dy_x = [affine_map<(n, k, t) -> (t, n)>, affine_map<(n, k, t) -> (t, k)>, affine_map<(n, k, t) -> (n, k)>]
+func.func @layer(%x: {x}, %w: {w}, %dy: {dy}, %y: {y}, %dw: {dw}) -> ({y}, {dw}) {{
+  %zero = arith.constant 0.0 : f32
+  %y0 = linalg.fill ins(%zero : f32) outs(%y : {y}) -> {y}
+  %y1 = linalg.matmul indexing_maps = #x_w ins(%x, %w : {x}, {w}) outs(%y0 : {y}) -> {y}
+  %dw0 = linalg.fill ins(%zero : f32) outs(%dw : {dw}) -> {dw}
+  %dw1 = linalg.matmul indexing_maps = #dy_x ins(%dy, %x : {dy}, {x}) outs(%dw0 : {dw}) -> {dw}
+  return %y1, %dw1 : {y}, {dw}
+}}
+"""

@@ -268,9 +268,9 @@ def MossMigrateScales : Pass<"moss-migrate-scales"> {
     the factor adds to the exponent alone. It is rounded, to a multiple of 2^-149,
     only below 2^-126. It overflows only if some `q * 2^e * dY` does, since a group
     of scheme `ceil` has a payload above 1. A NaN scale makes the row's payload
-    and all its products NaN on both sides. So the rewrite loses nothing of X and
-    dY themselves. Proof: multiplication of reals is associative and commutative;
-    powers of two leave significands alone.
+    and all its products NaN on both sides. So the move itself rounds nothing.
+    Proof: multiplication of reals is associative and commutative; powers of two
+    leave significands alone.
 
     The result still differs from that of quantizing X anew, in the choice of what
     is rounded: X has its rows' rounding instead of that of its columns, and dY is

@@ -57,3 +57,5 @@ if ptxas := find_ptxas():
 for tool, feature in [("ld.lld", "lld"), ("clang-22", "clang"), ("clang-format-22", "clang-format")]:
     if shutil.which(tool, path=config.environment["PATH"]):
         config.available_features.add(feature)
+if importlib.util.find_spec("numpy"):
+    config.available_features.add("numpy")

@@ -57,6 +57,8 @@ static void addQuantizePasses(OpPassManager &pm,
   quantize.accumulate = options.accumulate;
   quantize.promoteInterval = options.promoteInterval;
   pm.addPass(createMossQuantize(quantize));
+  if (options.migrateScales)
+    pm.addPass(createMossMigrateScales());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }

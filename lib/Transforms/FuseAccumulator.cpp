@@ -26,8 +26,8 @@ static constexpr llvm::StringLiteral kCategory = "moss-fuse-accumulator";
 /// Say what keeping the sum in the matrix unit costs. One step aligns 32
 /// products and the accumulator to the largest of them, cuts each toward zero
 /// at 13 fraction bits, and cuts the sum once more (MMA-Sim, arXiv 2511.10909):
-/// less than 34 * 2^-13 of the largest addend, which is at most the largest
-/// product or partial sum.
+/// 32 terms lose less than 2^-13 of the largest, and their sum 2^-13 of itself.
+/// docs/Numerics.md derives the bound of the whole sum from this.
 static void remarkBound(scf::ForOp loop, MmaOp mma) {
   std::optional<int64_t> extent = getConstantIntValue(loop.getUpperBound());
   std::string steps =
@@ -35,7 +35,7 @@ static void remarkBound(scf::ForOp loop, MmaOp mma) {
   remark::passed(mma.getLoc(),
                  remark::RemarkOpts::name("fast").category(kCategory))
       << "the whole sum stays in the matrix unit: each of " + steps +
-             " steps may lose up to 34 * 2^-13 of the largest partial sum or "
+             " steps may lose up to 33 * 2^-13 of the largest partial sum or "
              "product, toward zero; #moss.accumulate<promoted(128)> bounds "
              "this by 4 steps";
 }

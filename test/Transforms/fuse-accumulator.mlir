@@ -13,7 +13,7 @@ func.func @fast(%a: !a, %K: index) -> !c {
   %c128 = arith.constant 128 : index
   %zero = arith.constant dense<0.0> : !c
   %acc = scf.for %k = %c0 to %K step %c128 iter_args(%c = %zero) -> (!c) {
-    // expected-remark @+1 {{the whole sum stays in the matrix unit: each of K / 32 steps may lose up to 34 * 2^-13 of the largest partial sum or product, toward zero; #moss.accumulate<promoted(128)> bounds this by 4 steps}}
+    // expected-remark @+1 {{the whole sum stays in the matrix unit: each of K / 32 steps may lose up to 33 * 2^-13 of the largest partial sum or product, toward zero; #moss.accumulate<promoted(128)> bounds this by 4 steps}}
     %p = moss.mma %a, %a, %zero : !a, !a, !c
     %s = arith.addf %c, %p : !c
     scf.yield %s : !c

@@ -82,6 +82,12 @@ struct FP8LowerOptions : PassPipelineOptions<FP8LowerOptions> {
       *this, "promote-interval",
       llvm::cl::desc("Elements of K in a partial sum, a multiple of 32"),
       llvm::cl::init(128)};
+  PassOptions::Option<bool> migrateScales{
+      *this, "migrate-scales",
+      llvm::cl::desc("Multiply with bytes that were quantized along the other "
+                     "dimension, and their micro scales in the other operand, "
+                     "which changes what is rounded"),
+      llvm::cl::init(false)};
   PassOptions::Option<bool> allowReassociation{
       *this, "allow-reassociation",
       llvm::cl::desc("Also hoist scales that are not powers of two, which "

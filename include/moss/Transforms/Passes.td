@@ -302,6 +302,82 @@ def MossInlineSharedOps : Pass<"moss-inline-shared-ops", "::mlir::ModuleOp"> {
 }
 
 //===----------------------------------------------------------------------===//
+// moss-migrate-scales
+//===----------------------------------------------------------------------===//
+
+def MossMigrateScales : Pass<"moss-migrate-scales"> {
+  let summary = "Multiply with bytes that were quantized along the other dimension";
+  let description = [{
+    A layer's gradients need its operands twice, summed over different
+    dimensions: activations X [T, K] are summed over K in `Y = X W`, and over the
+    tokens T in `dW = X^T dY`. Micro scales of the rows of X change along T, so
+    `moss-quantize` quantizes X twice. Here the second matmul takes the payload of
+    the first, transposed, and the micro scales go to dY before that is quantized:
+
+    ```mlir
+    %x8:3 = moss.quantize #rows ins(%x : tensor<TxKxbf16>) ...
+    %xt8:3 = moss.quantize #rows transpose ins(%x : tensor<TxKxbf16>) ...
+    %dy8:2 = moss.quantize #tensor transpose ins(%dy : tensor<TxNxbf16>) ...
+    %dw = moss.scaled_matmul #acc lhs(#rows, %xt8#0) micro(%xt8#1) global(%xt8#2)
+                                  rhs(#tensor, %dy8#0) global(%dy8#1) outs(%init)
+    ```
+
+    becomes
+
+    ```mlir
+    %x8:3 = moss.quantize #rows ins(%x : tensor<TxKxbf16>) ...
+    %xt8 = linalg.transpose ins(%x8#0 : tensor<TxKxf8E4M3FN>) ...
+    %scaled = linalg.generic ... // %dy[t, n] * %x8#1[t], in f32
+    %dy8:2 = moss.quantize #tensor transpose ins(%scaled : tensor<TxNxf32>) ...
+    %dw = moss.scaled_matmul #acc lhs(#tensor, %xt8) global(%x8#2)
+                                  rhs(#tensor, %dy8#0) global(%dy8#1) outs(%init)
+    ```
+
+    Theorem. Let a value of X be `s * 2^e[t] * q[t, k]`. Then, in real numbers,
+
+        sum over t of (s * 2^e[t] * q[t, k]) * dY[t, n]
+          = s * (sum over t of q[t, k] * (2^e[t] * dY[t, n]))
+
+    term by term. The right side's second factor is exact in FP32 wherever it is
+    normal or zero: a BF16 number has 8 significant bits and an FP32 number 24, and
+    the factor adds to the exponent alone. It is rounded, to a multiple of 2^-149,
+    only below 2^-126. It overflows only if some `q * 2^e * dY` does, since a group
+    of scheme `ceil` has a payload above 1. A NaN scale makes the row's payload
+    and all its products NaN on both sides. So the move itself rounds nothing.
+    Proof: multiplication of reals is associative and commutative; powers of two
+    leave significands alone.
+
+    The result still differs from that of quantizing X anew, in the choice of what
+    is rounded: X has its rows' rounding instead of that of its columns, and dY is
+    rounded relative to the largest `2^e[t] * dY[t, n]`, which weighs a token by
+    its magnitude in both factors. Where both quantize without loss, and partial
+    sums are aligned with equal exponents or exact, the results are equal bit for
+    bit. Hence the pass runs on request only.
+
+    The bytes may also come from an earlier quantization of which this program has
+    the results: a `moss.dequantize` of them is then the source of the quantization
+    that is replaced. Then X is not rounded twice.
+
+    Stored values without micro scales are only transposed, which saves a pass
+    over the BF16 values and gives the same bits where the scale is the same.
+    If both operands could be replaced, the one with more elements is.
+
+    A factor that is there in the other orientation but cannot be used gets a
+    missed remark with the reason: micro scales that are not powers of two
+    (moving them would round) or not of single rows, another element type, a
+    delayed global scale, or an other operand that has a scale known beforehand
+    or is not quantized in the program.
+  }];
+  let statistics = [
+    Statistic<"numMigrated", "num-migrated",
+              "Number of matmuls that take stored bytes">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+//===----------------------------------------------------------------------===//
 // moss-pad-operands
 //===----------------------------------------------------------------------===//
 

@@ -49,6 +49,8 @@ def find_needs(build):
     """[(pattern of what needs it, name, whether it is there)]"""
     return [
         (r"^(cmake|ninja|cmake/moss\.sh)\b", "a build of its own", False),
+        # numerics.test and report.test run them, on less and elsewhere.
+        (r"benchmark/(numerics|report)\.py", "minutes, and writes to docs", False),
         (r"benchmark/build\.py|\bcubin\b|\.cubin\b|\bptxas\b", "ptxas",
          shutil.which("ptxas") is not None),
         (r"benchmark/run\.py|\bimport torch\b|examples/pytorch/\w+\.py",

@@ -158,6 +158,71 @@ def MossDropReturnedArguments : Pass<"moss-drop-returned-arguments", "::mlir::Mo
 }
 
 //===----------------------------------------------------------------------===//
+// moss-error-bound
+//===----------------------------------------------------------------------===//
+
+def MossErrorBound : Pass<"moss-error-bound", "::mlir::func::FuncOp"> {
+  let summary = "Turn a function into its reference and a bound on its error";
+  let description = [{
+    Replaces the body of a function on tensors by one that computes what the
+    program means without FP8, and beside each value a bound on how far the
+    program's value may be from it. Matmuls are summed in f32 from unquantized
+    operands, all floats are held in f32, and conversions to a narrower type do
+    not round; instead, the bound of a result covers the quantization, the sum
+    over K, and every rounding of the program. `docs/Numerics.md` derives the
+    rules.
+
+    The new function takes the same arguments. It returns the reference of each
+    result, then the bound of each result in f32, in its shape, and then for
+    each `moss.quantize` outside of loops a `tensor<2xi64>`: how many elements of
+    its source are not zero, and how many of these become zero. The attribute
+    `moss.quantized_operands` says which operands these are, in this order.
+
+    An op without a rule is computed on the reference in the program's own
+    types, and its results have an infinite bound, which means that nothing is
+    known; `moss.unbounded_ops` lists such ops. A bound may also become infinite
+    or NaN during computation, as for a division by what may be zero.
+
+    ```mlir
+    func.func @f(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xbf16> {
+      %0 = linalg.generic ... ins(%x, %y : ...) outs(%empty : tensor<8xbf16>) {
+      ^bb0(%a: f32, %b: f32, %out: bf16):
+        %s = arith.addf %a, %b : f32
+        %t = arith.truncf %s : f32 to bf16
+        linalg.yield %t : bf16
+      } -> tensor<8xbf16>
+      return %0 : tensor<8xbf16>
+    }
+    // becomes, with 2^-23 |s| + 2^-126 for the sum and 2^-8 (|s| + e) for bf16,
+    func.func @f(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+      %0:2 = linalg.generic ... ins(%x, %y : ...) outs(%empty, %empty : ...) {
+      ^bb0(%a: f32, %b: f32, %out: f32, %out_error: f32):
+        %s = arith.addf %a, %b : f32
+        ...
+        linalg.yield %s, %error : f32, f32
+      } -> (tensor<8xf32>, tensor<8xf32>)
+      return %0#0, %0#1 : tensor<8xf32>, tensor<8xf32>
+    }
+    ```
+
+    It runs after `moss-quantize`, which decides on the schemes, and on
+    functions that call no other. The sums over K of a quantized matmul are one
+    `linalg.generic` with the attribute `library_call = "moss_reference_matmul"`,
+    which may be lowered like any other or be replaced by that call.
+  }];
+  let options = [
+    Option<"matrixUnit", "matrix-unit", "bool", "false",
+           "Quantized matmuls are summed by Hopper's matrix unit, or as it "
+           "does, and not in FP32">,
+  ];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+//===----------------------------------------------------------------------===//
 // moss-expand-rescale
 //===----------------------------------------------------------------------===//
 

@@ -1,0 +1,223 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// moss-error-bound: from functions to their references with bounds.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ErrorBoundTranslator.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "moss/Transforms/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/Path.h"
+
+namespace mlir::moss {
+#define GEN_PASS_DEF_MOSSERRORBOUND
+#include "moss/Transforms/Passes.h.inc"
+} // namespace mlir::moss
+
+using namespace mlir;
+using namespace mlir::moss;
+
+//===----------------------------------------------------------------------===//
+// Values and their bounds
+//===----------------------------------------------------------------------===//
+
+SmallVector<Bounded> Translator::lookupAll(ValueRange originals) {
+  return llvm::map_to_vector(originals,
+                             [&](Value value) { return lookup(value); });
+}
+
+Value Translator::getOriginal(Value value) {
+  ImplicitLocOpBuilder b(value.getLoc(), builder);
+  return createConverted(b, lookup(value).value, value.getType());
+}
+
+static Value createFilledError(OpBuilder &builder, Value value, bool isZero) {
+  ImplicitLocOpBuilder b(value.getLoc(), builder);
+  Value element;
+  if (getElementTypeOrSelf(getErrorType(value.getType())).isF32()) {
+    BoundArithmetic bounds(b);
+    element = isZero ? bounds.constant(0) : bounds.unknown();
+  } else {
+    element = arith::ConstantOp::create(b, b.getBoolAttr(!isZero));
+  }
+  if (!isa<RankedTensorType>(value.getType()))
+    return element;
+  return createFilled(b, value, element);
+}
+
+Value Translator::getZeroError(Value value) {
+  return createFilledError(builder, value, /*isZero=*/true);
+}
+
+Value Translator::getUnknownError(Value value) {
+  return createFilledError(builder, value, /*isZero=*/false);
+}
+
+std::string moss::describeLocation(Location loc) {
+  if (auto file = loc->findInstanceOf<FileLineColLoc>())
+    return (llvm::sys::path::filename(file.getFilename()) + ":" +
+            Twine(file.getLine()) + ":" + Twine(file.getColumn()))
+        .str();
+  return "an unknown location";
+}
+
+void Translator::noteUnknown(Operation *op) {
+  unknownOps.push_back(builder.getStringAttr(
+      op->getName().getStringRef() + " at " + describeLocation(op->getLoc())));
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+/// An op that moves elements without looking at them.
+static bool isStructural(Operation *op) {
+  return isa<tensor::CastOp, tensor::CollapseShapeOp, tensor::ConcatOp,
+             tensor::EmptyOp, tensor::ExpandShapeOp, tensor::ExtractOp,
+             tensor::ExtractSliceOp, tensor::FromElementsOp, tensor::InsertOp,
+             tensor::InsertSliceOp, tensor::ReshapeOp, tensor::SplatOp,
+             bufferization::AllocTensorOp>(op);
+}
+
+/// Whether BoundArithmetic can take the op.
+static bool isScalarOp(Operation *op) {
+  auto isScalar = [](Type type) { return type.isIntOrIndexOrFloat(); };
+  return isa_and_nonnull<arith::ArithDialect, math::MathDialect>(
+             op->getDialect()) &&
+         llvm::all_of(op->getOperandTypes(), isScalar) &&
+         llvm::all_of(op->getResultTypes(), isScalar);
+}
+
+LogicalResult Translator::visit(Operation *op) {
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+    return visitLinalg(linalgOp);
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return visitFor(loop);
+  if (isa<tensor::DimOp>(op)) {
+    Value value = cloneOnReference(builder, op,
+                                   {lookup(op->getOperand(0)).value,
+                                    lookup(op->getOperand(1)).value})
+                      ->getResult(0);
+    define(op->getResult(0), {value, Value()});
+    return success();
+  }
+  if (isStructural(op)) {
+    visitStructural(op);
+    return success();
+  }
+  if (isScalarOp(op)) {
+    ImplicitLocOpBuilder b(op->getLoc(), builder);
+    SmallVector<Bounded> results =
+        BoundArithmetic(b).apply(op, lookupAll(op->getOperands()));
+    for (auto [original, result] : llvm::zip_equal(op->getResults(), results))
+      define(original, result);
+    return success();
+  }
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](QuantizeOp quantize) {
+        visitQuantize(quantize);
+        return success();
+      })
+      .Case([&](ScaledMatmulOp matmul) {
+        visitMatmul(matmul);
+        return success();
+      })
+      .Case([&](DequantizeOp dequantize) {
+        visitDequantize(dequantize);
+        return success();
+      })
+      .Default([&](Operation *op) { return visitUnknown(op); });
+}
+
+LogicalResult Translator::visitBody(Block &block) {
+  for (Operation &op : block.without_terminator())
+    if (failed(visit(&op)))
+      return failure();
+  return success();
+}
+
+/// Return the reference, the bounds as f32, and the counts.
+void Translator::visitReturn(func::ReturnOp op) {
+  ImplicitLocOpBuilder b(op.getLoc(), builder);
+  SmallVector<Value> results, errors;
+  for (Value operand : op.getOperands()) {
+    Bounded x = lookup(operand);
+    results.push_back(x.value);
+    Value error = getErrorOrZero(x);
+    auto toBound = [](ImplicitLocOpBuilder &nb, Value differs) -> Value {
+      BoundArithmetic bounds(nb);
+      return arith::SelectOp::create(nb, differs, bounds.unknown(),
+                                     bounds.constant(0));
+    };
+    if (getElementTypeOrSelf(error).isInteger(1))
+      error =
+          isa<RankedTensorType>(error.getType())
+              ? createElementwise(b, error, b.getF32Type(),
+                                  [&](ImplicitLocOpBuilder &nb,
+                                      ValueRange args) -> SmallVector<Value> {
+                                    return {toBound(nb, args[0])};
+                                  })
+                    .front()
+              : toBound(b, error);
+    errors.push_back(error);
+  }
+  llvm::append_range(results, errors);
+  llvm::append_range(results, flushCounts);
+  func::ReturnOp::create(b, results);
+}
+
+LogicalResult Translator::run() {
+  if (!func.getBody().hasOneBlock())
+    return func.emitOpError("has no reference, since it has branches; use ops "
+                            "of the scf dialect");
+  Block *original = &func.getBody().front();
+  auto reference = func::FuncOp::create(func.getLoc(), func.getName(),
+                                        func.getFunctionType());
+  reference.setVisibility(func.getVisibility());
+  Block *entry = reference.addEntryBlock();
+  builder.setInsertionPointToStart(entry);
+  for (auto [from, to] :
+       llvm::zip_equal(original->getArguments(), entry->getArguments())) {
+    ImplicitLocOpBuilder b(from.getLoc(), builder);
+    define(from,
+           {createConverted(b, to, getReferenceType(to.getType())), Value()});
+  }
+  auto done = [&](LogicalResult result) {
+    reference.erase();
+    return result;
+  };
+  if (failed(visitBody(*original)))
+    return done(failure());
+  visitReturn(cast<func::ReturnOp>(original->getTerminator()));
+  reference.setType(builder.getFunctionType(
+      func.getArgumentTypes(), entry->getTerminator()->getOperandTypes()));
+  func.getBody().takeBody(reference.getBody());
+  func.setType(reference.getFunctionType());
+  func.removeResAttrsAttr();
+  func->setAttr("moss.quantized_operands", builder.getArrayAttr(operandNames));
+  func->setAttr("moss.unbounded_ops", builder.getArrayAttr(unknownOps));
+  return done(success());
+}
+
+namespace {
+struct ErrorBoundPass : moss::impl::MossErrorBoundBase<ErrorBoundPass> {
+  using MossErrorBoundBase::MossErrorBoundBase;
+
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (!func.isExternal() && failed(Translator(func, matrixUnit).run()))
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "moss/Transforms/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -73,6 +74,11 @@ std::string moss::describeLocation(Location loc) {
 }
 
 void Translator::noteUnknown(Operation *op) {
+  remark::missed(op->getLoc(), remark::RemarkOpts::name("unbounded")
+                                   .category("moss-error-bound")
+                                   .function(func.getName()))
+      << "there is no rule for the error of this op, so nothing is known of "
+         "results that depend on it";
   unknownOps.push_back(builder.getStringAttr(
       op->getName().getStringRef() + " at " + describeLocation(op->getLoc())));
 }

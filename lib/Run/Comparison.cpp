@@ -1,0 +1,72 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// How far results are from a reference.
+//
+//===----------------------------------------------------------------------===//
+
+#include "moss/Run/Comparison.h"
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::moss;
+
+static double getRatio(double value, double expected, double bound) {
+  if (!std::isfinite(value))
+    return std::numeric_limits<double>::infinity();
+  double error = std::abs(value - expected);
+  return error == 0 ? 0 : error / bound;
+}
+
+/// The indices of the element at \p offset of a row-major array.
+static SmallVector<int64_t> getPosition(int64_t offset,
+                                        ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> position(shape.size());
+  for (int64_t i = shape.size() - 1; i >= 0; --i) {
+    position[i] = offset % shape[i];
+    offset /= shape[i];
+  }
+  return position;
+}
+
+Comparison moss::compare(const HostArray &result, const HostArray &expected,
+                         const HostArray *bound, double boundScale) {
+  Comparison comparison;
+  comparison.elements = result.size();
+  double errorSquares = 0, squares = 0;
+  int64_t worstOffset = 0;
+  for (int64_t i = 0; i < comparison.elements; ++i) {
+    double value = result.get(i), wanted = expected.get(i);
+    bool isFinite = std::isfinite(value),
+         isWantedFinite = std::isfinite(wanted);
+    comparison.nonFinite += !isFinite;
+    comparison.nonFiniteExpected += !isWantedFinite;
+    if (isFinite && isWantedFinite) {
+      errorSquares += (value - wanted) * (value - wanted);
+      squares += wanted * wanted;
+    }
+    double limit = bound ? bound->get(i) * boundScale
+                         : std::numeric_limits<double>::infinity();
+    if (!std::isfinite(limit) || !isWantedFinite) {
+      ++comparison.unbounded;
+      continue;
+    }
+    double ratio = getRatio(value, wanted, limit);
+    comparison.violations += ratio > 1;
+    if (comparison.worst && ratio <= comparison.worst->ratio)
+      continue;
+    comparison.worst = ElementError{{}, value, wanted, limit, ratio};
+    worstOffset = i;
+  }
+  if (comparison.worst)
+    comparison.worst->position = getPosition(worstOffset, result.shape);
+  if (errorSquares != 0)
+    comparison.relativeError = std::sqrt(errorSquares / squares);
+  return comparison;
+}

@@ -51,7 +51,7 @@ public:
 
 private:
   std::optional<unsigned> find(StringRef name) const;
-  llvm::Error makeUnknownNameError(StringRef name, StringRef option) const;
+  llvm::Error makeUnknownNameError(StringRef name, StringRef option);
   llvm::Error resolveInputs();
   llvm::Error resolveSizes();
   llvm::Error resolveDistributions();
@@ -82,7 +82,7 @@ std::optional<unsigned> Resolver::find(StringRef name) const {
 }
 
 llvm::Error Resolver::makeUnknownNameError(StringRef name,
-                                           StringRef option) const {
+                                           StringRef option) {
   return makeError("--" + option + ": '" + func.getName() +
                    "' has no argument '" + name + "', but " +
                    (names.empty() ? "none" : llvm::join(names, ", ")));

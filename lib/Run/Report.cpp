@@ -12,6 +12,7 @@
 
 #include "moss/Run/Report.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include <cmath>
 

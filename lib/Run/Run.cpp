@@ -16,6 +16,7 @@
 #include "moss/Run/Memory.h"
 #include "moss/Run/Npy.h"
 #include "moss/Transforms/Target.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;

@@ -123,13 +123,13 @@ static LogicalResult setOptions(const Flags &flags, RunOptions &options) {
   if (!(flags.boundScale > 0))
     return fail("--bound-scale must be positive");
   options.entry = flags.entry;
-  options.arguments.inputs = flags.inputs;
+  llvm::append_range(options.arguments.inputs, flags.inputs);
   llvm::append_range(options.arguments.inputs, flags.files);
-  options.arguments.sizes = flags.sizes;
-  options.arguments.distributions = flags.distributions;
+  llvm::append_range(options.arguments.sizes, flags.sizes);
+  llvm::append_range(options.arguments.distributions, flags.distributions);
   options.arguments.seed = flags.seed;
-  options.outputs = flags.outputs;
-  options.expected = flags.expected;
+  llvm::append_range(options.outputs, flags.outputs);
+  llvm::append_range(options.expected, flags.expected);
   options.hasReference = flags.reference == "cpu";
   options.boundScale = flags.boundScale;
   if (flags.tolerance.getNumOccurrences() > 0)

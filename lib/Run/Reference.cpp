@@ -138,6 +138,7 @@ std::unique_ptr<Reference> Reference::create(func::FuncOp entry,
   FP8LowerOptions quantize;
   quantize.copyOptionValuesFrom(lowering);
   quantize.to = "quantized";
+  quantize.cInterface = false;
   PassManager quantization(context);
   if (failed(buildFP8LowerPipeline(quantization, quantize, report)) ||
       failed(quantization.run(**copy)))

@@ -83,7 +83,7 @@ void moss::printText(llvm::raw_ostream &os, const Report &report) {
     os << "argument " << argument.name << ": " << argument.type << ", "
        << argument.origin << '\n';
   for (const ReportedResult &result : report.results) {
-    os << "result " << result.name << ": " << result.type;
+    os << result.name << ": " << result.type;
     if (!result.comparison) {
       os << ", not compared\n";
       continue;

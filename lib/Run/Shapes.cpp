@@ -146,6 +146,7 @@ moss::inferShapes(func::FuncOp entry,
   FP8LowerOptions quantize;
   quantize.copyOptionValuesFrom(lowering);
   quantize.to = "quantized";
+  quantize.cInterface = false;
   PassManager pm(entry.getContext());
   auto report = [&](const Twine &message) {
     return emitError(entry.getLoc()) << message;

@@ -89,6 +89,9 @@ static void callMatmuls(ModuleOp module) {
   });
   if (sums.empty())
     return;
+  module.getContext()
+      ->loadDialect<bufferization::BufferizationDialect, memref::MemRefDialect,
+                    tensor::TensorDialect>();
   func::FuncOp callee = declareMatmul(module);
   for (linalg::GenericOp op : sums)
     callMatmul(op, callee);

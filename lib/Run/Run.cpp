@@ -134,10 +134,8 @@ LogicalResult Run::createResults() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult Run::execute() {
+  // An unknown target has failed when shapes were derived.
   FailureOr<TargetInfo> target = lookupTarget(compile.lowering.target);
-  if (failed(target))
-    return fail("unknown target '" + StringRef(compile.lowering.target) +
-                "', expected " + getTargetNames());
   bool onDevice =
       target->kind != TargetKind::CPU && !func->hasAttr("moss.host");
   options.progress("compiling for " + target->name);

@@ -95,6 +95,8 @@ FailureOr<OwningOpRef<ModuleOp>> moss::inlineCalls(func::FuncOp entry) {
 /// Give the tensor arguments of a function static shapes.
 static void specialize(func::FuncOp func,
                        ArrayRef<SmallVector<int64_t>> shapes) {
+  // A program without ops on tensors has not loaded it.
+  func.getContext()->loadDialect<tensor::TensorDialect>();
   OpBuilder builder(func.getBody());
   for (auto [argument, shape] : llvm::zip_equal(func.getArguments(), shapes)) {
     auto type = dyn_cast<RankedTensorType>(argument.getType());

@@ -16,6 +16,7 @@
 #include "moss/Compiler/CommandLine.h"
 #include "moss/Run/Run.h"
 #include "moss/Runtime/Runtime.h"
+#include "moss/Transforms/Target.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Process.h"
@@ -150,8 +151,12 @@ static LogicalResult chooseTarget(CompileOptions &compile) {
         << (target == "cpu" ? "no GPU is found, so the target is cpu\n"
                             : "the target is sm_90a\n");
   }
-  if (target != "cpu" && !mossHasDevice())
-    return fail("target " + target +
+  FailureOr<TargetInfo> info = lookupTarget(target);
+  if (failed(info))
+    return fail("unknown target '" + StringRef(target) + "', expected " +
+                getTargetNames());
+  if (info->kind != TargetKind::CPU && !mossHasDevice())
+    return fail("target " + info->name +
                 " needs a GPU and its driver, and none is found; --target=cpu "
                 "runs here");
   return success();

@@ -124,8 +124,11 @@ LogicalResult Translator::visit(Operation *op) {
   }
   if (isScalarOp(op)) {
     ImplicitLocOpBuilder b(op->getLoc(), builder);
+    BoundArithmetic bounds(b);
     SmallVector<Bounded> results =
-        BoundArithmetic(b).apply(op, lookupAll(op->getOperands()));
+        bounds.apply(op, lookupAll(op->getOperands()));
+    if (bounds.isUnknown())
+      noteUnknown(op);
     for (auto [original, result] : llvm::zip_equal(op->getResults(), results))
       define(original, result);
     return success();

@@ -56,6 +56,9 @@ public:
   /// differ, unless everything that it reads is exact.
   SmallVector<Bounded> apply(Operation *op, ArrayRef<Bounded> operands);
 
+  /// Whether the last op had no rule, such that nothing is known of its results.
+  bool isUnknown() const { return lastIsUnknown; }
+
   /// Whether apply() can have a bound other than zero for exact operands.
   static bool isRounded(Operation *op);
 
@@ -68,6 +71,7 @@ private:
   Bounded divide(Bounded x, Bounded y, double unit);
 
   ImplicitLocOpBuilder &b;
+  bool lastIsUnknown = false;
 };
 
 /// f32 for any float, and shaped types of it likewise; others as they are.

@@ -244,6 +244,7 @@ bool BoundArithmetic::isRounded(Operation *op) {
 
 SmallVector<Bounded> BoundArithmetic::apply(Operation *op,
                                             ArrayRef<Bounded> operands) {
+  lastIsUnknown = false;
   if (auto compare = dyn_cast<arith::CmpFOp>(op))
     return {applyCompare(compare, operands)};
   bool isFloat =
@@ -255,6 +256,7 @@ SmallVector<Bounded> BoundArithmetic::apply(Operation *op,
       return {*result};
   }
   bool isExact = llvm::all_of(operands, [](Bounded x) { return x.isExact(); });
+  lastIsUnknown = !isExact;
   SmallVector<Value> values;
   for (auto [operand, original] : llvm::zip_equal(operands, op->getOperands()))
     values.push_back(

@@ -78,10 +78,10 @@ struct Flags {
       cl::desc("Largest relative error of a result as a norm (default: by the "
                "formats, for results with elements that have no bound)"),
       cl::cat(category)};
-  cl::opt<unsigned> benchmark{
-      "benchmark", cl::ValueOptional,
-      cl::desc("Time this many calls (default without a number: 20)"),
-      cl::init(0), cl::cat(category)};
+  cl::opt<bool> benchmark{"benchmark", cl::desc("Time calls"), cl::init(false),
+                          cl::cat(category)};
+  cl::opt<unsigned> calls{"calls", cl::desc("Calls that are timed"),
+                          cl::init(20), cl::cat(category)};
   cl::opt<unsigned> warmUp{"warm-up", cl::desc("Calls before those timed"),
                            cl::init(3), cl::cat(category)};
   cl::opt<bool> json{"json", cl::desc("Report as JSON"), cl::init(false),
@@ -123,6 +123,8 @@ static LogicalResult setOptions(const Flags &flags, RunOptions &options) {
     return fail("--reference=" + flags.reference + ": expected cpu or none");
   if (!(flags.boundScale > 0))
     return fail("--bound-scale must be positive");
+  if (flags.calls == 0)
+    return fail("--calls must be positive");
   options.entry = flags.entry;
   llvm::append_range(options.arguments.inputs, flags.inputs);
   llvm::append_range(options.arguments.inputs, flags.files);
@@ -135,9 +137,7 @@ static LogicalResult setOptions(const Flags &flags, RunOptions &options) {
   options.boundScale = flags.boundScale;
   if (flags.tolerance.getNumOccurrences() > 0)
     options.tolerance = flags.tolerance;
-  options.benchmarkCalls = flags.benchmark;
-  if (flags.benchmark.getNumOccurrences() > 0 && flags.benchmark == 0)
-    options.benchmarkCalls = 20;
+  options.benchmarkCalls = flags.benchmark ? flags.calls : 0;
   options.warmUpCalls = flags.warmUp;
   return success();
 }

@@ -16,6 +16,7 @@
 #include "moss/Run/RandomInputs.h"
 #include "moss/Transforms/CInterface.h"
 #include "llvm/ADT/StringExtras.h"
+#include <algorithm>
 
 using namespace mlir;
 using namespace mlir::moss;
@@ -81,8 +82,7 @@ std::optional<unsigned> Resolver::find(StringRef name) const {
   return found - names.begin();
 }
 
-llvm::Error Resolver::makeUnknownNameError(StringRef name,
-                                           StringRef option) {
+llvm::Error Resolver::makeUnknownNameError(StringRef name, StringRef option) {
   return makeError("--" + option + ": '" + func.getName() +
                    "' has no argument '" + name + "', but " +
                    (names.empty() ? "none" : llvm::join(names, ", ")));
@@ -114,7 +114,11 @@ llvm::Error Resolver::resolveInputs() {
   return llvm::Error::success();
 }
 
+/// More than the reference of any program fits in memory with.
+static constexpr int64_t kMaxElements = int64_t(1) << 34;
+
 static llvm::Expected<SmallVector<int64_t>> parseShape(StringRef text) {
+  int64_t count = 1;
   SmallVector<int64_t> shape;
   SmallVector<StringRef> parts;
   text.split(parts, 'x');
@@ -122,6 +126,10 @@ static llvm::Expected<SmallVector<int64_t>> parseShape(StringRef text) {
     int64_t extent;
     if (part.getAsInteger(10, extent) || extent < 0)
       return makeError("--size: '" + text + "' is not a shape such as 128x64");
+    if (extent > kMaxElements / count)
+      return makeError("--size: an array of " + text +
+                       " has more than 2^34 elements");
+    count *= std::max<int64_t>(extent, 1);
     shape.push_back(extent);
   }
   return shape;

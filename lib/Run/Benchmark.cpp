@@ -48,13 +48,13 @@ public:
   /// The milliseconds of a call that finds the caches cold, or failure after
   /// an error.
   virtual FailureOr<double> time(Executable &executable,
-                                 ArrayRef<ArrayRefToCall> parameters) = 0;
+                                 ArrayRef<ArrayPointer> parameters) = 0;
 };
 
 class HostTimer : public Timer {
 public:
   FailureOr<double> time(Executable &executable,
-                         ArrayRef<ArrayRefToCall> parameters) override {
+                         ArrayRef<ArrayPointer> parameters) override {
     std::memset(buffer.data(), ++counter, buffer.size());
     auto begin = std::chrono::steady_clock::now();
     if (failed(executable.call(parameters, /*stream=*/nullptr)))
@@ -81,7 +81,7 @@ public:
   }
 
   FailureOr<double> time(Executable &executable,
-                         ArrayRef<ArrayRefToCall> parameters) override {
+                         ArrayRef<ArrayPointer> parameters) override {
     mgpuMemset32(buffer, ++counter, kFlushBytes / 4, stream);
     mgpuEventRecord(begin, stream);
     if (failed(executable.call(parameters, stream)))
@@ -97,7 +97,7 @@ private:
 } // namespace
 
 FailureOr<Timing> moss::benchmark(Executable &executable,
-                                  ArrayRef<ArrayRefToCall> parameters,
+                                  ArrayRef<ArrayPointer> parameters,
                                   bool onDevice, unsigned calls,
                                   unsigned warmUp,
                                   function_ref<void(unsigned)> progress) {

@@ -45,7 +45,6 @@ std::unique_ptr<Executable> Executable::create(OwningOpRef<ModuleOp> module,
   if (failed(lowerProgram(*module, options)))
     return nullptr;
   std::unique_ptr<Executable> executable(new Executable());
-  auto func = module->lookupSymbol<LLVM::LLVMFuncOp>(entry);
   std::optional<CInterface> interface;
   module->walk([&](LLVM::LLVMFuncOp candidate) {
     std::optional<CInterface> found = CInterface::get(candidate);
@@ -57,7 +56,6 @@ std::unique_ptr<Executable> Executable::create(OwningOpRef<ModuleOp> module,
         << "function '" << entry << "' has no C interface after lowering";
     return nullptr;
   }
-  (void)func;
   for (const CParameter &parameter : interface->parameters) {
     Parameter converted{parameter.kind == ParameterKind::Scalar, {}};
     for (int64_t extent : parameter.getShape())
@@ -93,7 +91,7 @@ std::unique_ptr<Executable> Executable::create(OwningOpRef<ModuleOp> module,
   return executable;
 }
 
-LogicalResult Executable::call(ArrayRef<ArrayRefToCall> arrays, void *stream) {
+LogicalResult Executable::call(ArrayRef<ArrayPointer> arrays, void *stream) {
   assert(arrays.size() == parameters.size() && "one for each parameter");
   // Sizes and strides must stay where they are while slots point to them.
   SmallVector<SmallVector<int64_t>> numbers;

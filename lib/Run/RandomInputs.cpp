@@ -35,7 +35,9 @@ std::optional<Distribution> moss::parseDistribution(StringRef name) {
   return static_cast<Distribution>(found - std::begin(kNames));
 }
 
-std::string moss::getDistributionNames() { return llvm::join(ArrayRef(kNames), ", "); }
+std::string moss::getDistributionNames() {
+  return llvm::join(ArrayRef(kNames), ", ");
+}
 
 /// The mixing function of SplitMix64 (Steele, Lea and Flood, 2014).
 static uint64_t mix(uint64_t x) {

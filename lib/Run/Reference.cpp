@@ -185,7 +185,7 @@ Reference::evaluate(ArrayRef<HostArray> arguments,
   }
   SmallVector<HostArray> counts(operandNames.size(),
                                 HostArray(ElementKind::I64, {2}));
-  SmallVector<ArrayRefToCall> parameters;
+  SmallVector<ArrayPointer> parameters;
   for (const HostArray &argument : arguments)
     parameters.push_back(
         {const_cast<char *>(argument.bytes.data()), argument.shape});

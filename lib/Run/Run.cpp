@@ -15,6 +15,7 @@
 #include "mlir/Support/FileUtilities.h"
 #include "moss/Run/Memory.h"
 #include "moss/Run/Npy.h"
+#include "moss/Transforms/CInterface.h"
 #include "moss/Transforms/Target.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -137,7 +138,7 @@ LogicalResult Run::execute() {
   // An unknown target has failed when shapes were derived.
   FailureOr<TargetInfo> target = lookupTarget(compile.lowering.target);
   bool onDevice =
-      target->kind != TargetKind::CPU && !func->hasAttr("moss.host");
+      target->kind != TargetKind::CPU && !func->hasAttr(kHostAttrName);
   options.progress("compiling for " + target->name);
   std::unique_ptr<Executable> executable = Executable::create(
       OwningOpRef<ModuleOp>(program.clone()), func.getName(), compile);

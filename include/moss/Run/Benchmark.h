@@ -34,7 +34,7 @@ Timing summarize(SmallVector<double> milliseconds);
 /// std::chrono::steady_clock. \p progress is called with the number of calls
 /// done.
 FailureOr<Timing> benchmark(Executable &executable,
-                            ArrayRef<ArrayRefToCall> parameters, bool onDevice,
+                            ArrayRef<ArrayPointer> parameters, bool onDevice,
                             unsigned calls, unsigned warmUp,
                             function_ref<void(unsigned)> progress);
 

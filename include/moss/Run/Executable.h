@@ -47,7 +47,7 @@ inferShapes(func::FuncOp entry, ArrayRef<SmallVector<int64_t>> argumentShapes,
             const FP8LowerOptions &lowering);
 
 /// Where an argument or a result lies, on the host or the device.
-struct ArrayRefToCall {
+struct ArrayPointer {
   void *data;
   ArrayRef<int64_t> shape;
 };
@@ -66,7 +66,7 @@ public:
   /// Call the function with its arguments followed by memory for its results.
   /// Arrays are contiguous. \p stream is a CUstream or null; without a GPU it
   /// has no meaning. Failure after an error, at no location.
-  LogicalResult call(ArrayRef<ArrayRefToCall> parameters, void *stream);
+  LogicalResult call(ArrayRef<ArrayPointer> parameters, void *stream);
 
 private:
   Executable() = default;

@@ -30,14 +30,14 @@ public:
   TargetArrays &operator=(const TargetArrays &) = delete;
 
   /// What Executable::call takes.
-  ArrayRef<ArrayRefToCall> getParameters() const { return parameters; }
+  ArrayRef<ArrayPointer> getParameters() const { return parameters; }
 
   /// Copy an array back from the device.
   void fetch(unsigned number);
 
 private:
   MutableArrayRef<HostArray> arrays;
-  SmallVector<ArrayRefToCall> parameters;
+  SmallVector<ArrayPointer> parameters;
   /// Which pointers are to the device.
   SmallVector<bool> isCopy;
 };

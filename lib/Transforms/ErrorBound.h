@@ -56,7 +56,8 @@ public:
   /// differ, unless everything that it reads is exact.
   SmallVector<Bounded> apply(Operation *op, ArrayRef<Bounded> operands);
 
-  /// Whether the last op had no rule, such that nothing is known of its results.
+  /// Whether the last op had no rule, such that nothing is known of its
+  /// results.
   bool isUnknown() const { return lastIsUnknown; }
 
   /// Whether apply() can have a bound other than zero for exact operands.

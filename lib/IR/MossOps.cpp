@@ -258,6 +258,11 @@ LogicalResult ScaledMatmulOp::verify() {
       failed(verifyQuantized(*this, "rhs", getRhsScheme(), getRhs(),
                              getRhsMicro())))
     return failure();
+  if (getLhsScheme().isQuantized() != getRhsScheme().isQuantized())
+    return emitOpError("cannot multiply ")
+           << getLhsScheme().getElementType() << " and "
+           << getRhsScheme().getElementType()
+           << ": both operands must be FP8, or both bf16";
   return verifyDestinationStyle(*this);
 }
 
@@ -268,6 +273,10 @@ LogicalResult ScaledMatmulOp::verify() {
 LogicalResult MmaOp::verify() {
   VectorType lhs = getLhs().getType(), rhs = getRhs().getType();
   VectorType acc = getAcc().getType();
+  if (lhs.getElementType().isBF16() != rhs.getElementType().isBF16())
+    return emitOpError("cannot multiply ")
+           << lhs.getElementType() << " and " << rhs.getElementType()
+           << ": both tiles must be FP8, or both bf16";
   if (lhs.getDimSize(1) != rhs.getDimSize(1))
     return emitOpError("lhs M x K is ")
            << shapeString(lhs.getShape()) << " and rhs N x K is "

@@ -190,7 +190,9 @@ static std::string findIneffectiveOption(const FP8LowerOptions &options,
     return describe("arithmetic", "on target sm_90a, which sums as its matrix "
                                   "unit does; it is for target=cpu");
   }
-  if (options.accumulate == "fast" && options.promoteInterval.hasValue())
+  bool isFast = options.accumulate == "fast" ||
+                (options.accumulate.empty() && options.scheme == "bf16");
+  if (isFast && options.promoteInterval.hasValue())
     return describe("promote-interval", "with accumulate=fast");
   return "";
 }

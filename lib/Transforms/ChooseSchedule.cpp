@@ -88,6 +88,7 @@ private:
     ScheduleAttr schedule = *op.getSchedule();
     return LogicalResult(
         computeKernelBudget([&] { return op.emitOpError(); }, info, schedule,
+                            op.getLhsScheme().getElementType(),
                             getTileSums(op, schedule.getTileK())));
   }
 };

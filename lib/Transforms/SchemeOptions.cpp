@@ -23,6 +23,63 @@ struct OperandOptions {
 } // namespace
 
 /// `outer,k`, each a positive integer or `full`, which is stored as 0.
+namespace {
+/// What the options say for both operands.
+struct CommonOptions {
+  /// As the option says, and what it is if that is not given.
+  std::optional<GlobalScale> global;
+  GlobalScale defaultGlobal;
+  ExponentRounding rounding;
+};
+
+/// The scheme of an operand with micro scales, by name.
+struct MicroScheme {
+  StringLiteral name;
+  bool isFP32;
+  int64_t groupOuter, groupK;
+};
+
+/// The schemes of both operands, by one name.
+struct System {
+  StringLiteral name, lhs, rhs;
+  GlobalScale global;
+};
+} // namespace
+
+static constexpr MicroScheme kMicroSchemes[] = {
+    {"rows", false, 1, 0},
+    {"mx", false, 1, 32},
+    {"group", true, 1, 128},
+    {"block", true, 128, 128},
+};
+
+static constexpr System kSystems[] = {
+    {"two-level", "rows", "tensor", GlobalScale::JIT},
+    {"per-tensor", "tensor", "tensor", GlobalScale::JIT},
+    {"per-group", "group", "block", GlobalScale::Unit},
+    {"per-group-1x128", "group", "group", GlobalScale::Unit},
+    {"mx", "mx", "mx", GlobalScale::Unit},
+    {"bf16", "bf16", "bf16", GlobalScale::Unit},
+};
+
+static const MicroScheme *lookupMicroScheme(StringRef name) {
+  const auto *found = llvm::find_if(
+      kMicroSchemes, [&](const MicroScheme &s) { return s.name == name; });
+  return found == std::end(kMicroSchemes) ? nullptr : found;
+}
+
+static FailureOr<System> lookupSystem(StringRef name, Location loc) {
+  const auto *found =
+      llvm::find_if(kSystems, [&](const System &s) { return s.name == name; });
+  if (found != std::end(kSystems))
+    return *found;
+  InFlightDiagnostic diag = emitError(loc) << "option 'scheme' must be one of ";
+  llvm::interleaveComma(kSystems, diag, [&](const System &system) {
+    diag << "'" << system.name << "'";
+  });
+  return diag << ", but is '" << name << "'";
+}
+
 static FailureOr<std::pair<int64_t, int64_t>>
 parseGroup(const OperandOptions &operand, Location loc) {
   auto parseExtent = [](StringRef text, int64_t &extent) {
@@ -44,48 +101,80 @@ parseGroup(const OperandOptions &operand, Location loc) {
 }
 
 /// A global scale that the program does not have to hand over.
-static FailureOr<GlobalScale> parseGlobal(StringRef text, Location loc) {
-  std::optional<GlobalScale> global = symbolizeGlobalScale(text);
-  if (!global)
+/// The global scale that the option asks for; absent if it was not given.
+static FailureOr<std::optional<GlobalScale>> parseGlobal(StringRef text,
+                                                         Location loc) {
+  std::optional<GlobalScale> global;
+  if (text.empty())
+    return global;
+  if (!(global = symbolizeGlobalScale(text)))
     return emitError(loc) << "option 'global' must be 'jit' or 'unit', but is '"
                           << text << "'";
-  return *global;
+  return global;
 }
 
-/// The attribute for `rows`, `mx` or `tensor`, with the other options applied.
+static LogicalResult rejectGroup(const OperandOptions &operand, Location loc) {
+  if (operand.group.empty())
+    return success();
+  return emitError(loc) << "option '" << operand.name
+                        << "-group' needs micro scales, which scheme '"
+                        << operand.scheme
+                        << "' does not have; use 'rows' or 'mx', or leave the "
+                           "option out";
+}
+
+static FailureOr<SchemeAttr> buildBF16Scheme(const OperandOptions &operand,
+                                             std::optional<GlobalScale> global,
+                                             Location loc) {
+  if (failed(rejectGroup(operand, loc)))
+    return failure();
+  if (global && *global != GlobalScale::Unit)
+    return emitError(loc) << "option 'global' is '"
+                          << stringifyGlobalScale(*global)
+                          << "', but scheme 'bf16' has no scales";
+  MLIRContext *context = loc.getContext();
+  return SchemeAttr::get(context, BFloat16Type::get(context), Type(), 0, 0,
+                         GlobalScale::Unit, ExponentRounding::Ceil);
+}
+
 static FailureOr<SchemeAttr> buildNamedScheme(const OperandOptions &operand,
-                                              GlobalScale global,
-                                              ExponentRounding rounding,
+                                              const CommonOptions &common,
                                               Location loc) {
+  if (operand.scheme == "bf16")
+    return buildBF16Scheme(operand, common.global, loc);
   MLIRContext *context = loc.getContext();
   Type elementType = Float8E4M3FNType::get(context);
-  bool isMX = operand.scheme == "mx";
+  GlobalScale global = common.global.value_or(common.defaultGlobal);
   if (operand.scheme == "tensor") {
-    if (!operand.group.empty())
-      return emitError(loc)
-             << "option '" << operand.name
-             << "-group' needs micro scales, which scheme 'tensor' does not "
-                "have; use 'rows' or 'mx', or leave the option out";
+    if (failed(rejectGroup(operand, loc)))
+      return failure();
     return SchemeAttr::get(context, elementType, Type(), 0, 0, global,
                            ExponentRounding::Ceil);
   }
-  if (operand.scheme != "rows" && !isMX)
+  const MicroScheme *named = lookupMicroScheme(operand.scheme);
+  if (!named)
     return emitError(loc) << "option '" << operand.name
-                          << "-scheme' must be 'rows', 'mx', 'tensor' or a "
-                             "#moss.scheme attribute, but is '"
+                          << "-scheme' must be 'rows', 'mx', 'group', 'block', "
+                             "'tensor', 'bf16' or a #moss.scheme attribute, "
+                             "but is '"
                           << operand.scheme << "'";
-  std::pair<int64_t, int64_t> group{1, isMX ? kMmaStepK : 0};
+  std::pair<int64_t, int64_t> group{named->groupOuter, named->groupK};
   if (!operand.group.empty()) {
     FailureOr<std::pair<int64_t, int64_t>> parsed = parseGroup(operand, loc);
     if (failed(parsed))
       return failure();
     group = *parsed;
   }
+  // An FP32 scale leaves nothing for a global scale to do.
+  if (named->isFP32)
+    return SchemeAttr::get(context, elementType, Float32Type::get(context),
+                           group.first, group.second,
+                           common.global.value_or(GlobalScale::Unit),
+                           ExponentRounding::Ceil);
   return SchemeAttr::get(context, elementType, Float8E8M0FNUType::get(context),
-                         group.first, group.second, global, rounding);
+                         group.first, group.second, global, common.rounding);
 }
 
-/// The attribute that is spelled out in the option.
 static FailureOr<SchemeAttr> parseSchemeText(const OperandOptions &operand,
                                              Location loc) {
   if (!operand.group.empty())
@@ -124,22 +213,24 @@ static LogicalResult checkScheme(const OperandOptions &operand,
 }
 
 static FailureOr<SchemeAttr> parseScheme(const OperandOptions &operand,
-                                         GlobalScale global,
-                                         ExponentRounding rounding,
+                                         const CommonOptions &common,
                                          Location loc) {
-  FailureOr<SchemeAttr> scheme =
-      operand.scheme.starts_with("#")
-          ? parseSchemeText(operand, loc)
-          : buildNamedScheme(operand, global, rounding, loc);
+  FailureOr<SchemeAttr> scheme = operand.scheme.starts_with("#")
+                                     ? parseSchemeText(operand, loc)
+                                     : buildNamedScheme(operand, common, loc);
   if (failed(scheme) || failed(checkScheme(operand, *scheme, loc)))
     return failure();
   return scheme;
 }
 
-static FailureOr<AccumulateAttr> parseAccumulate(const SchemeOptions &options,
-                                                 Location loc) {
-  std::optional<AccumulateMode> mode =
-      symbolizeAccumulateMode(options.accumulate);
+/// Without a choice, a sum is promoted unless the matrix unit's accumulator is
+/// as wide as FP32, which it is for bf16.
+static FailureOr<AccumulateAttr>
+parseAccumulate(const SchemeOptions &options, bool isQuantized, Location loc) {
+  auto mode = std::optional(isQuantized ? AccumulateMode::Promoted
+                                        : AccumulateMode::Fast);
+  if (!options.accumulate.empty())
+    mode = symbolizeAccumulateMode(options.accumulate);
   if (!mode)
     return emitError(loc)
            << "option 'accumulate' must be 'promoted' or 'fast', but is '"
@@ -153,13 +244,32 @@ static FailureOr<AccumulateAttr> parseAccumulate(const SchemeOptions &options,
   return accumulate;
 }
 
+/// What the schemes of two operands must be like to be multiplied, and the
+/// options to have an effect.
+static LogicalResult checkPair(const SchemeOptions &options, SchemeAttr lhs,
+                               SchemeAttr rhs, Location loc) {
+  if (lhs.isQuantized() != rhs.isQuantized())
+    return emitError(loc) << "lhs scheme " << lhs << " and rhs scheme " << rhs
+                          << ": either both operands are quantized or both "
+                             "stay bf16";
+  auto hasExponents = [](SchemeAttr scheme) {
+    return scheme.hasMicro() && scheme.isMicroPowerOfTwo();
+  };
+  if (options.rounding != stringifyExponentRounding(ExponentRounding::Ceil) &&
+      !hasExponents(lhs) && !hasExponents(rhs))
+    return emitError(loc) << "option 'rounding' is '" << options.rounding
+                          << "', but neither operand has micro scales whose "
+                             "exponents could be rounded";
+  return success();
+}
+
 FailureOr<MatmulScheme>
 mlir::moss::parseSchemeOptions(const SchemeOptions &options, Location loc) {
-  if (options.scheme != "two-level" && options.scheme != "per-tensor")
-    return emitError(loc)
-           << "option 'scheme' must be 'two-level' or 'per-tensor', but is '"
-           << options.scheme << "'";
-  FailureOr<GlobalScale> global = parseGlobal(options.global, loc);
+  FailureOr<System> system = lookupSystem(options.scheme, loc);
+  if (failed(system))
+    return failure();
+  FailureOr<std::optional<GlobalScale>> global =
+      parseGlobal(options.global, loc);
   if (failed(global))
     return failure();
   std::optional<ExponentRounding> rounding =
@@ -169,23 +279,24 @@ mlir::moss::parseSchemeOptions(const SchemeOptions &options, Location loc) {
            << "option 'rounding' must be 'ceil', 'nearest' or 'floor', but is '"
            << options.rounding << "'";
 
+  CommonOptions common{*global, system->global, *rounding};
   OperandOptions lhs{"lhs", options.lhsScheme, options.lhsGroup};
   OperandOptions rhs{"rhs", options.rhsScheme, options.rhsGroup};
   if (lhs.scheme.empty())
-    lhs.scheme = options.scheme == "two-level" ? "rows" : "tensor";
+    lhs.scheme = system->lhs;
   // A group asks for micro scales where no scheme says otherwise.
   if (rhs.scheme.empty())
-    rhs.scheme =
-        options.scheme == "two-level" && !rhs.group.empty() ? "rows" : "tensor";
-  FailureOr<SchemeAttr> lhsScheme = parseScheme(lhs, *global, *rounding, loc);
-  FailureOr<SchemeAttr> rhsScheme = parseScheme(rhs, *global, *rounding, loc);
-  FailureOr<AccumulateAttr> accumulate = parseAccumulate(options, loc);
-  if (failed(lhsScheme) || failed(rhsScheme) || failed(accumulate))
+    rhs.scheme = system->name == "two-level" && !rhs.group.empty()
+                     ? StringRef("rows")
+                     : StringRef(system->rhs);
+  FailureOr<SchemeAttr> lhsScheme = parseScheme(lhs, common, loc);
+  FailureOr<SchemeAttr> rhsScheme = parseScheme(rhs, common, loc);
+  if (failed(lhsScheme) || failed(rhsScheme) ||
+      failed(checkPair(options, *lhsScheme, *rhsScheme, loc)))
     return failure();
-  if (*rounding != ExponentRounding::Ceil && !lhsScheme->hasMicro() &&
-      !rhsScheme->hasMicro())
-    return emitError(loc) << "option 'rounding' is '" << options.rounding
-                          << "', but neither operand has micro scales whose "
-                             "exponents could be rounded";
+  FailureOr<AccumulateAttr> accumulate =
+      parseAccumulate(options, lhsScheme->isQuantized(), loc);
+  if (failed(accumulate))
+    return failure();
   return MatmulScheme{*lhsScheme, *rhsScheme, *accumulate};
 }

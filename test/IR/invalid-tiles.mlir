@@ -177,3 +177,11 @@ func.func @f(%a: memref<8x64xf8E4M3FN, strided<[1, 8]>>) {
   %map = moss.encode_tensor_map %a : memref<8x64xf8E4M3FN, strided<[1, 8]>> -> !moss.tensor_map<128x128xf8E4M3FN, swizzle = 128>
   return
 }
+
+// -----
+
+func.func @f(%a: vector<64x32xbf16>, %b: vector<16x32xf8E4M3FN>, %c: vector<64x16xf32>) {
+  // expected-error @below {{cannot multiply 'bf16' and 'f8E4M3FN': both tiles must be FP8, or both bf16}}
+  %d = moss.mma %a, %b, %c : vector<64x32xbf16>, vector<16x32xf8E4M3FN>, vector<64x16xf32>
+  return
+}

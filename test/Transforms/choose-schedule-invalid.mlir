@@ -30,7 +30,7 @@
 // RUN: not moss-opt --moss-choose-schedule="tile=640,64,128" %s 2>&1 | FileCheck %s --check-prefix=TALL
 // TALL: error: 'moss.scaled_matmul' op tile M = 640 gives each consumer more than 256 rows
 // RUN: not moss-opt --moss-choose-schedule="tile=128,128,256" %s 2>&1 | FileCheck %s --check-prefix=K
-// K: error: 'moss.scaled_matmul' op tile K = 256 must be 32, 64 or 128, the rows that shared-memory swizzles know
+// K: error: 'moss.scaled_matmul' op tile K = 256 gives rows of 256 bytes of 'f8E4M3FN', but shared-memory swizzles know rows of 32, 64 and 128
 // RUN: not moss-opt --moss-choose-schedule="consumers=4 tile=256,64,128" %s 2>&1 | FileCheck %s --check-prefix=ROLES
 // ROLES: error: 'moss.scaled_matmul' op 4 consumers do not fit a thread block: at most 3
 // Extents whose products would not fit 64 bits.

@@ -1,8 +1,8 @@
 // Each run has one wrong option.
 // RUN: not moss-opt --moss-quantize="scheme=mxfp4" %s 2>&1 | FileCheck %s --check-prefix=SCHEME
-// SCHEME: error: option 'scheme' must be 'two-level' or 'per-tensor', but is 'mxfp4'
+// SCHEME: error: option 'scheme' must be one of 'two-level', 'per-tensor', 'per-group', 'per-group-1x128', 'mx', 'bf16', but is 'mxfp4'
 // RUN: not moss-opt --moss-quantize="lhs-scheme=row" %s 2>&1 | FileCheck %s --check-prefix=NAME
-// NAME: error: option 'lhs-scheme' must be 'rows', 'mx', 'tensor' or a #moss.scheme attribute, but is 'row'
+// NAME: error: option 'lhs-scheme' must be 'rows', 'mx', 'group', 'block', 'tensor', 'bf16' or a #moss.scheme attribute, but is 'row'
 // RUN: not moss-opt --moss-quantize='rhs-scheme="#moss.scheme<f8E4M3FN>"' %s 2>&1 | FileCheck %s --check-prefix=TEXT
 // TEXT: error: option 'rhs-scheme' is not a valid attribute: '#moss.scheme<f8E4M3FN>'
 // RUN: not moss-opt --moss-quantize='rhs-scheme="#moss.accumulate<fast>"' %s 2>&1 | FileCheck %s --check-prefix=KIND
@@ -27,6 +27,14 @@
 // ROUNDING: error: option 'rounding' must be 'ceil', 'nearest' or 'floor', but is 'up'
 // RUN: not moss-opt --moss-quantize="scheme=per-tensor rounding=floor" %s 2>&1 | FileCheck %s --check-prefix=NOROUNDING
 // NOROUNDING: error: option 'rounding' is 'floor', but neither operand has micro scales whose exponents could be rounded
+// RUN: not moss-opt --moss-quantize="scheme=per-group rounding=floor" %s 2>&1 | FileCheck %s --check-prefix=NOROUNDING
+// RUN: not moss-opt --moss-quantize="scheme=bf16 rhs-scheme=tensor" %s 2>&1 | FileCheck %s --check-prefix=MIXED
+// MIXED: error: lhs scheme #moss.scheme<bf16, global = unit> and rhs scheme {{.*}}: either both operands are quantized or both stay bf16
+// RUN: not moss-opt --moss-quantize="scheme=bf16 global=jit" %s 2>&1 | FileCheck %s --check-prefix=BF16GLOBAL
+// BF16GLOBAL: error: option 'global' is 'jit', but scheme 'bf16' has no scales
+// RUN: not moss-opt --moss-quantize="scheme=bf16 lhs-group=1,32" %s 2>&1 | FileCheck %s --check-prefix=BF16GROUP
+// BF16GROUP: error: option 'lhs-group' needs micro scales, which scheme 'bf16' does not have; use 'rows' or 'mx', or leave the option out
+// RUN: not moss-opt --moss-quantize="scheme=bf16 rounding=floor" %s 2>&1 | FileCheck %s --check-prefix=NOROUNDING
 // RUN: not moss-opt --moss-quantize="accumulate=slow" %s 2>&1 | FileCheck %s --check-prefix=ACCUMULATE
 // ACCUMULATE: error: option 'accumulate' must be 'promoted' or 'fast', but is 'slow'
 // RUN: not moss-opt --moss-quantize="promote-interval=100" %s 2>&1 | FileCheck %s --check-prefix=INTERVAL

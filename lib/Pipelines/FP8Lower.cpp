@@ -52,6 +52,8 @@ static void addQuantizePasses(OpPassManager &pm,
   quantize.rhsScheme = options.rhsScheme;
   quantize.lhsGroup = options.lhsGroup;
   quantize.rhsGroup = options.rhsGroup;
+  quantize.lhsFormat = options.lhsFormat;
+  quantize.rhsFormat = options.rhsFormat;
   quantize.global = options.global;
   quantize.rounding = options.rounding;
   quantize.accumulate = options.accumulate;

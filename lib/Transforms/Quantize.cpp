@@ -352,10 +352,10 @@ struct QuantizePass : moss::impl::MossQuantizeBase<QuantizePass> {
   using MossQuantizeBase::MossQuantizeBase;
 
   LogicalResult initialize(MLIRContext *context) override {
-    FailureOr<MatmulScheme> parsed =
-        parseSchemeOptions({scheme, lhsScheme, rhsScheme, lhsGroup, rhsGroup,
-                            global, rounding, accumulate, promoteInterval},
-                           UnknownLoc::get(context));
+    FailureOr<MatmulScheme> parsed = parseSchemeOptions(
+        {scheme, lhsScheme, rhsScheme, lhsGroup, rhsGroup, lhsFormat, rhsFormat,
+         global, rounding, accumulate, promoteInterval},
+        UnknownLoc::get(context));
     if (failed(parsed))
       return failure();
     matmulScheme = *parsed;

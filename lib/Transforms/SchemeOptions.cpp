@@ -19,6 +19,7 @@ struct OperandOptions {
   StringRef name;
   StringRef scheme;
   StringRef group;
+  StringRef format;
 };
 } // namespace
 
@@ -113,6 +114,19 @@ static FailureOr<std::optional<GlobalScale>> parseGlobal(StringRef text,
   return global;
 }
 
+/// The type of a payload; E4M3 unless the option says otherwise.
+static FailureOr<Type> parseFormat(const OperandOptions &operand,
+                                   Location loc) {
+  MLIRContext *context = loc.getContext();
+  if (operand.format.empty() || operand.format == "e4m3")
+    return Type(Float8E4M3FNType::get(context));
+  if (operand.format == "e5m2")
+    return Type(Float8E5M2Type::get(context));
+  return emitError(loc) << "option '" << operand.name
+                        << "-format' must be 'e4m3' or 'e5m2', but is '"
+                        << operand.format << "'";
+}
+
 static LogicalResult rejectGroup(const OperandOptions &operand, Location loc) {
   if (operand.group.empty())
     return success();
@@ -128,6 +142,10 @@ static FailureOr<SchemeAttr> buildBF16Scheme(const OperandOptions &operand,
                                              Location loc) {
   if (failed(rejectGroup(operand, loc)))
     return failure();
+  if (!operand.format.empty())
+    return emitError(loc) << "option '" << operand.name
+                          << "-format' has no effect on scheme 'bf16', which "
+                             "has no payload";
   if (global && *global != GlobalScale::Unit)
     return emitError(loc) << "option 'global' is '"
                           << stringifyGlobalScale(*global)
@@ -143,12 +161,14 @@ static FailureOr<SchemeAttr> buildNamedScheme(const OperandOptions &operand,
   if (operand.scheme == "bf16")
     return buildBF16Scheme(operand, common.global, loc);
   MLIRContext *context = loc.getContext();
-  Type elementType = Float8E4M3FNType::get(context);
+  FailureOr<Type> elementType = parseFormat(operand, loc);
+  if (failed(elementType))
+    return failure();
   GlobalScale global = common.global.value_or(common.defaultGlobal);
   if (operand.scheme == "tensor") {
     if (failed(rejectGroup(operand, loc)))
       return failure();
-    return SchemeAttr::get(context, elementType, Type(), 0, 0, global,
+    return SchemeAttr::get(context, *elementType, Type(), 0, 0, global,
                            ExponentRounding::Ceil);
   }
   const MicroScheme *named = lookupMicroScheme(operand.scheme);
@@ -167,20 +187,24 @@ static FailureOr<SchemeAttr> buildNamedScheme(const OperandOptions &operand,
   }
   // An FP32 scale leaves nothing for a global scale to do.
   if (named->isFP32)
-    return SchemeAttr::get(context, elementType, Float32Type::get(context),
+    return SchemeAttr::get(context, *elementType, Float32Type::get(context),
                            group.first, group.second,
                            common.global.value_or(GlobalScale::Unit),
                            ExponentRounding::Ceil);
-  return SchemeAttr::get(context, elementType, Float8E8M0FNUType::get(context),
+  return SchemeAttr::get(context, *elementType, Float8E8M0FNUType::get(context),
                          group.first, group.second, global, common.rounding);
 }
 
 static FailureOr<SchemeAttr> parseSchemeText(const OperandOptions &operand,
                                              Location loc) {
-  if (!operand.group.empty())
-    return emitError(loc) << "option '" << operand.name
-                          << "-group' cannot be combined with a #moss.scheme "
-                             "attribute, which has its own group";
+  for (auto [option, text] :
+       {std::pair{"group", operand.group}, {"format", operand.format}})
+    if (!text.empty())
+      return emitError(loc)
+             << "option '" << operand.name << "-" << option
+             << "' cannot be combined with a #moss.scheme attribute, which has "
+                "its own "
+             << option;
   Attribute attribute = parseAttribute(operand.scheme, loc.getContext());
   if (!attribute)
     return emitError(loc) << "option '" << operand.name
@@ -280,8 +304,10 @@ mlir::moss::parseSchemeOptions(const SchemeOptions &options, Location loc) {
            << options.rounding << "'";
 
   CommonOptions common{*global, system->global, *rounding};
-  OperandOptions lhs{"lhs", options.lhsScheme, options.lhsGroup};
-  OperandOptions rhs{"rhs", options.rhsScheme, options.rhsGroup};
+  OperandOptions lhs{"lhs", options.lhsScheme, options.lhsGroup,
+                     options.lhsFormat};
+  OperandOptions rhs{"rhs", options.rhsScheme, options.rhsGroup,
+                     options.rhsFormat};
   if (lhs.scheme.empty())
     lhs.scheme = system->lhs;
   // A group asks for micro scales where no scheme says otherwise.

@@ -34,6 +34,12 @@
 // BF16GLOBAL: error: option 'global' is 'jit', but scheme 'bf16' has no scales
 // RUN: not moss-opt --moss-quantize="scheme=bf16 lhs-group=1,32" %s 2>&1 | FileCheck %s --check-prefix=BF16GROUP
 // BF16GROUP: error: option 'lhs-group' needs micro scales, which scheme 'bf16' does not have; use 'rows' or 'mx', or leave the option out
+// RUN: not moss-opt --moss-quantize="scheme=bf16 rhs-format=e5m2" %s 2>&1 | FileCheck %s --check-prefix=BF16FORMAT
+// BF16FORMAT: error: option 'rhs-format' has no effect on scheme 'bf16', which has no payload
+// RUN: not moss-opt --moss-quantize="lhs-format=e3m4" %s 2>&1 | FileCheck %s --check-prefix=FORMAT
+// FORMAT: error: option 'lhs-format' must be 'e4m3' or 'e5m2', but is 'e3m4'
+// RUN: not moss-opt --moss-quantize='lhs-format=e5m2 lhs-scheme="#moss.scheme<f8E4M3FN, global = jit>"' %s 2>&1 | FileCheck %s --check-prefix=BOTHFORMAT
+// BOTHFORMAT: error: option 'lhs-format' cannot be combined with a #moss.scheme attribute, which has its own format
 // RUN: not moss-opt --moss-quantize="scheme=bf16 rounding=floor" %s 2>&1 | FileCheck %s --check-prefix=NOROUNDING
 // RUN: not moss-opt --moss-quantize="accumulate=slow" %s 2>&1 | FileCheck %s --check-prefix=ACCUMULATE
 // ACCUMULATE: error: option 'accumulate' must be 'promoted' or 'fast', but is 'slow'

@@ -64,6 +64,13 @@ struct FP8LowerOptions : PassPipelineOptions<FP8LowerOptions> {
   PassOptions::Option<std::string> rhsGroup{
       *this, "rhs-group",
       llvm::cl::desc("Micro group of the right operand [N, K], likewise")};
+  PassOptions::Option<std::string> lhsFormat{
+      *this, "lhs-format",
+      llvm::cl::desc(
+          "Payload of the left operand: 'e4m3' (default) or 'e5m2'")};
+  PassOptions::Option<std::string> rhsFormat{
+      *this, "rhs-format",
+      llvm::cl::desc("Payload of the right operand, likewise")};
   PassOptions::Option<std::string> global{
       *this, "global",
       llvm::cl::desc(

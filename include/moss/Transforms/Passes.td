@@ -324,6 +324,11 @@ def MossQuantize : Pass<"moss-quantize"> {
            "positive integer or 'full'; k must be a multiple of 32">,
     Option<"rhsGroup", "rhs-group", "std::string", /*default=*/"",
            "Micro group of the right operand [N, K], likewise">,
+    Option<"lhsFormat", "lhs-format", "std::string", /*default=*/"",
+           "Payload of the left operand: 'e4m3' (the default) or 'e5m2', which "
+           "has more range and less precision, for gradients">,
+    Option<"rhsFormat", "rhs-format", "std::string", /*default=*/"",
+           "Payload of the right operand, likewise">,
     Option<"global", "global", "std::string", /*default=*/"",
            "Global scale of schemes that are not attributes: 'jit' (from the "
            "tensor's largest magnitude; the default for 'two-level' and "

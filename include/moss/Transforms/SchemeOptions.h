@@ -25,6 +25,8 @@ struct SchemeOptions {
   std::string rhsScheme;
   std::string lhsGroup;
   std::string rhsGroup;
+  std::string lhsFormat;
+  std::string rhsFormat;
   std::string global;
   std::string rounding = "ceil";
   std::string accumulate;

@@ -92,7 +92,8 @@ class MmaLowering {
 public:
   MmaLowering(MmaOp op, ScratchPool &pool, MmaArithmetic arithmetic)
       : op(op), pool(pool), arithmetic(arithmetic), b(op.getLoc(), op),
-        stepK(getMmaStepK(op.getLhs().getType().getElementType())) {}
+        stepK(std::min(getMmaStepK(op.getLhs().getType().getElementType()),
+                       op.getLhs().getType().getDimSize(1))) {}
 
   void run();
 
@@ -159,7 +160,8 @@ private:
   ScratchPool &pool;
   MmaArithmetic arithmetic;
   ImplicitLocOpBuilder b;
-  /// Elements of K that the matrix unit takes in one step.
+  /// Elements of K that the matrix unit takes in one step. Half a step is one
+  /// whose other half is zeros, which add nothing.
   int64_t stepK;
 };
 

@@ -58,6 +58,8 @@ struct DistributeMma : DistributePattern<MmaOp> {
     for (Value operand : {op.getLhs(), op.getRhs()})
       if (!operand.getDefiningOp<GetOp>())
         return rewriter.notifyMatchFailure(op, "operand not in shared memory");
+    if (getTileRowBytes(op.getLhs().getType()) < kMmaStepBytes)
+      return rewriter.notifyMatchFailure(op, "K is less than a step");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     FragmentLayout layout = distribution.getLayout(op.getType());
     // The first step of a sum that starts from zero does not read its

@@ -234,8 +234,8 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "tile extents must be at most " << kMaxTileExtent
                        << ", but are [" << tileM << ", " << tileN << ", "
                        << tileK << "]";
-  if (tileK % kMmaStepK != 0)
-    return emitError() << "tile K must be a multiple of " << kMmaStepK
-                       << ", but got " << tileK;
+  if (!isTileK(tileK))
+    return emitError() << "tile K must be " << kMinTileK << " or a multiple of "
+                       << kMmaStepK << ", but got " << tileK;
   return success();
 }

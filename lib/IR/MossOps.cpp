@@ -281,9 +281,10 @@ LogicalResult MmaOp::verify() {
     return emitOpError("lhs M x K is ")
            << shapeString(lhs.getShape()) << " and rhs N x K is "
            << shapeString(rhs.getShape()) << ", but K must agree";
-  if (lhs.getDimSize(1) % kMmaStepK != 0)
-    return emitOpError("K must be a multiple of ")
-           << kMmaStepK << ", but is " << lhs.getDimSize(1);
+  if (!isTileK(lhs.getDimSize(1)))
+    return emitOpError("K must be ")
+           << kMinTileK << " or a multiple of " << kMmaStepK << ", but is "
+           << lhs.getDimSize(1);
   if (acc.getDimSize(0) != lhs.getDimSize(0) ||
       acc.getDimSize(1) != rhs.getDimSize(0))
     return emitOpError("the accumulator must be ")

@@ -228,11 +228,11 @@ static LogicalResult checkScheme(const OperandOptions &operand,
            << "' needs an SSA value, which a plain matmul does not have; write "
               "moss.quantize with a scale operand instead, or use 'jit' or "
               "'unit'";
-  if (scheme.getGroupK() % kMmaStepK != 0)
+  if (scheme.getGroupK() % kMinTileK != 0)
     return emitError(loc) << operand.name << " scheme " << scheme
                           << ": a group's extent along K must be 'full' or a "
                              "multiple of "
-                          << kMmaStepK << ", but is " << scheme.getGroupK();
+                          << kMinTileK << ", but is " << scheme.getGroupK();
   return success();
 }
 

@@ -161,7 +161,7 @@ static int64_t chooseTileK(ScaledMatmulOp op, int64_t preferred) {
       tileK = std::gcd(tileK, scheme.getGroupK());
   if (!op.getAccumulate().isFast())
     tileK = std::gcd(tileK, op.getAccumulate().getInterval());
-  return std::max(tileK, kMmaStepK);
+  return std::max(tileK, kMinTileK);
 }
 
 namespace {

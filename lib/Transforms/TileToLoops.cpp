@@ -268,15 +268,15 @@ static LogicalResult checkTileable(ScaledMatmulOp op) {
                           "attach one");
   int64_t tileK = schedule->getTileK();
   for (SchemeAttr scheme : {op.getLhsScheme(), op.getRhsScheme()}) {
-    if (!scheme.isConstantAlongK() && scheme.getGroupK() % kMmaStepK != 0)
+    if (!scheme.isConstantAlongK() && scheme.getGroupK() % kMinTileK != 0)
       return op.emitOpError("micro groups of ")
              << scheme.getGroupK() << " elements along K cannot be tiled; "
-             << "quantize with 'full' groups or multiples of " << kMmaStepK;
+             << "quantize with 'full' groups or multiples of " << kMinTileK;
     if (!scheme.isConstantAlongK() && scheme.getGroupK() % tileK != 0)
       return op.emitOpError("tile K = ")
              << tileK << " spans several micro groups of " << scheme.getGroupK()
-             << " elements; use a tile K that divides it and is a multiple of "
-             << kMmaStepK;
+             << " elements; use a tile K that divides it and is " << kMinTileK
+             << " or a multiple of " << kMmaStepK;
   }
   if (!op.getAccumulate().isFast() &&
       op.getAccumulate().getInterval() % tileK != 0)

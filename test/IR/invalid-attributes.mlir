@@ -102,7 +102,7 @@
 
 // -----
 
-// expected-error @below {{tile K must be a multiple of 32, but got 48}}
+// expected-error @below {{tile K must be 16 or a multiple of 32, but got 48}}
 #schedule = #moss.schedule<tile = [128, 256, 48], stages = 4, consumers = 2, raster = 8, blocks = 132>
 
 // -----

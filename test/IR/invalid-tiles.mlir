@@ -9,7 +9,7 @@ func.func @f(%a: vector<64x32xf8E4M3FN>, %b: vector<16x64xf8E4M3FN>, %c: vector<
 // -----
 
 func.func @f(%a: vector<64x48xf8E4M3FN>, %b: vector<16x48xf8E4M3FN>, %c: vector<64x16xf32>) {
-  // expected-error @below {{K must be a multiple of 32, but is 48}}
+  // expected-error @below {{K must be 16 or a multiple of 32, but is 48}}
   %d = moss.mma %a, %b, %c : vector<64x48xf8E4M3FN>, vector<16x48xf8E4M3FN>, vector<64x16xf32>
   return
 }

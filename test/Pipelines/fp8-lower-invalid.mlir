@@ -45,7 +45,11 @@
 // REDEFINE: %{options} = lhs-group=1,100
 // REDEFINE: %{prefix} = GROUP
 // RUN: %{fails}
-// GROUP: a group's extent along K must be 'full' or a multiple of 32, but is 100
+// GROUP: a group's extent along K must be 'full' or a multiple of 16, but is 100
+// REDEFINE: %{options} = lhs-group=1,16
+// REDEFINE: %{prefix} = HALF-STEP
+// RUN: %{fails}
+// HALF-STEP: error: 'moss.scaled_matmul' op has micro groups of 16 elements along K, but the matrix unit of sm_90a takes steps of 32; quantize with multiples of it, or for target 'cpu'
 // REDEFINE: %{options} = lhs-group=1,1024
 // REDEFINE: %{prefix} = FIT
 // RUN: %{fails}

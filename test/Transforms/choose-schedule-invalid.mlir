@@ -4,9 +4,9 @@
 // RUN: not moss-opt --moss-choose-schedule="tile=128,128" %s 2>&1 | FileCheck %s --check-prefix=RANK
 // RANK: error: option 'tile' takes three extents M,N,K, but got 2
 // RUN: not moss-opt --moss-choose-schedule="tile=128,128,48" %s 2>&1 | FileCheck %s --check-prefix=STEP
-// STEP: error: option 'tile' takes positive extents, K a multiple of 32
+// STEP: error: option 'tile' takes positive extents, K 16 or a multiple of 32
 // RUN: not moss-opt --moss-choose-schedule="tile=-128,128,64" %s 2>&1 | FileCheck %s --check-prefix=NEGATIVE
-// NEGATIVE: error: option 'tile' takes positive extents, K a multiple of 32
+// NEGATIVE: error: option 'tile' takes positive extents, K 16 or a multiple of 32
 // RUN: not moss-opt --moss-choose-schedule="target=cpu tile=4294967296,32,32" %s 2>&1 | FileCheck %s --check-prefix=LARGE
 // LARGE: error: option 'tile' takes extents of at most 4096
 // RUN: not moss-opt --moss-choose-schedule="stages=-1" %s 2>&1 | FileCheck %s --check-prefix=STAGES

@@ -11,8 +11,8 @@
 // GROUP: error: option 'lhs-group' must be 'outer,k', each a positive integer or 'full', but is '1'
 // RUN: not moss-opt --moss-quantize="lhs-group=1,0" %s 2>&1 | FileCheck %s --check-prefix=ZERO
 // ZERO: error: option 'lhs-group' must be 'outer,k', each a positive integer or 'full', but is '1,0'
-// RUN: not moss-opt --moss-quantize="lhs-group=1,48" %s 2>&1 | FileCheck %s --check-prefix=STEP
-// STEP: error: lhs scheme {{.*}}: a group's extent along K must be 'full' or a multiple of 32, but is 48
+// RUN: not moss-opt --moss-quantize="lhs-group=1,40" %s 2>&1 | FileCheck %s --check-prefix=STEP
+// STEP: error: lhs scheme {{.*}}: a group's extent along K must be 'full' or a multiple of 16, but is 40
 // RUN: not moss-opt --moss-quantize="scheme=per-tensor rhs-group=1,32" %s 2>&1 | FileCheck %s --check-prefix=NOMICRO
 // NOMICRO: error: option 'rhs-group' needs micro scales, which scheme 'tensor' does not have; use 'rows' or 'mx', or leave the option out
 // RUN: not moss-opt --moss-quantize='lhs-group=1,32 lhs-scheme="#moss.scheme<f8E4M3FN, global = jit>"' %s 2>&1 | FileCheck %s --check-prefix=BOTH

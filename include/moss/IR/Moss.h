@@ -43,9 +43,17 @@ namespace mlir::moss {
 /// Bytes along K that one step of the matrix unit takes of a row or column.
 inline constexpr int64_t kMmaStepBytes = 32;
 
-/// The K extent of one step of the matrix unit on FP8, and of two on BF16;
-/// every K extent of a tile is a multiple of it.
+/// The K extent of one step of the matrix unit on FP8, and of two on BF16.
 inline constexpr int64_t kMmaStepK = 32;
+
+/// The smallest K extent of a tile, and so of a micro group: half a step of
+/// FP8, whose other half is zeros.
+inline constexpr int64_t kMinTileK = 16;
+
+/// Whether a tile may have this K extent: whole steps, or half of one.
+inline bool isTileK(int64_t extent) {
+  return extent == kMinTileK || (extent > 0 && extent % kMmaStepK == 0);
+}
 
 /// Bytes of an element of an operand: 1 for FP8 and 2 for BF16.
 inline int64_t getElementBytes(Type elementType) {

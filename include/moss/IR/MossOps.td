@@ -234,8 +234,8 @@ def Moss_MmaOp : Moss_Op<"mma", [Pure, AllTypesMatch<["acc", "result"]>]> {
   let summary = "multiply two FP8 or BF16 tiles and add to an f32 tile";
   let description = [{
     `result[m, n] = acc[m, n] + sum over k of lhs[m, k] * rhs[n, k]` for `lhs` of
-    M x K, `rhs` of N x K and `acc` of M x N. K is a multiple of 32. Both
-    operands are FP8, in either format, or both are bf16. The order and precision
+    M x K, `rhs` of N x K and `acc` of M x N. K is a multiple of 32,
+    or 16, which is half a step of FP8 and for a CPU only. Both operands are FP8, in either format, or both are bf16. The order and precision
     of the sum are the target's: exact products summed in f32 in any order, or
     the arithmetic of the matrix unit, in steps of 32 along K (16 for bf16) in
     ascending order.

@@ -321,7 +321,7 @@ def MossQuantize : Pass<"moss-quantize"> {
            "Scheme of the right operand instead, likewise">,
     Option<"lhsGroup", "lhs-group", "std::string", /*default=*/"",
            "Micro group of the left operand [M, K] as 'outer,k', each a "
-           "positive integer or 'full'; k must be a multiple of 32">,
+           "positive integer or 'full'; k must be a multiple of 16 (sm_90a: 32)">,
     Option<"rhsGroup", "rhs-group", "std::string", /*default=*/"",
            "Micro group of the right operand [N, K], likewise">,
     Option<"lhsFormat", "lhs-format", "std::string", /*default=*/"",

@@ -33,8 +33,9 @@ using arith::CmpIPredicate;
 /// Exponent of a zero; below that of any product even when the other factor
 /// has the largest exponent.
 static constexpr int kZeroExponent = -512;
-/// The smallest exponent of a product, of two subnormal bf16, and of an f32.
-static constexpr int kMinProductExponent = -252;
+/// The smallest exponent that terms are aligned to, that of the smallest bf16.
+static constexpr int kMinTop = -133;
+/// The smallest exponent of an f32.
 static constexpr int kMinExponent = -126;
 /// Fraction bits of f32 and f64, and the exponent of f32's last bit.
 static constexpr int kF32FractionBits = 23, kF64FractionBits = 52;
@@ -389,9 +390,10 @@ Value MmaLowering::stepSpecial(Value products, Value acc) {
       arith::TruncFOp::create(b, b.getF32Type(), total));
 }
 
-/// The largest exponent among the products and the accumulator, an i32. Zeros
-/// do not count, whatever the other factor: measured, where MMA-Sim has it
-/// otherwise.
+/// The exponent that the terms are aligned to, an i32: the largest of the
+/// products and the accumulator, but at least kMinTop. Zeros do not count,
+/// whatever the other factor. Both were measured; MMA-Sim has -126 for the
+/// least, and counts zeros.
 Value MmaLowering::findTop(Value exponents, Value acc) {
   Type i32 = b.getI32Type();
   Value topProduct = arith::ExtSIOp::create(
@@ -409,10 +411,8 @@ Value MmaLowering::findTop(Value exponents, Value acc) {
       arith::ConstantOp::create(b, b.getF32FloatAttr(0.0f)));
   accExponent =
       arith::SelectOp::create(b, isZero, constI32(kZeroExponent), accExponent);
-  // With nothing but zeros any exponent will do whose powers of two are finite.
   return arith::MaxSIOp::create(
-      b, arith::MaxSIOp::create(b, topProduct, accExponent),
-      constI32(kMinProductExponent));
+      b, arith::MaxSIOp::create(b, topProduct, accExponent), constI32(kMinTop));
 }
 
 /// Scaled by 2^(termBits - top), every term has its kept bits left of the

@@ -169,7 +169,7 @@ def MossMmaToLoops : Pass<"moss-mma-to-loops"> {
     - `emulate`: to the bit as the matrix unit of Hopper does. In each step, the
       products and the accumulator are aligned to the largest exponent among
       them (a product's is the sum of its operands' exponents; zeros have none),
-      truncated toward zero at 13 fraction bits (bf16: 25), and added exactly;
+      but at least -133, truncated toward zero at 13 fraction bits (bf16: 25), and added exactly;
       the normalized sum is truncated toward zero to 13 fraction bits (bf16: 23,
       and at 2^-149). A NaN, an infinity times zero, or infinities of both signs
       give NaN 0x7fffffff. A sum of zero is +0, and one of bf16 products that

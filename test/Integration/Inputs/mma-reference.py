@@ -22,8 +22,8 @@ UNIT = 140
 FORMATS = {"e4m3": (3, 7, 0x7F, 0x80), "e5m2": (2, 15, 0x7C, 0x80), "bf16": (7, 127, 0x7F80, 0x8000)}
 # terms of a step along K, fraction bits of aligned terms, and of a sum
 FP8_UNIT, BF16_UNIT = (32, 13, 13), (16, 25, 23)
-# The smallest exponent of an f32, and of its subnormal numbers.
-MIN_EXPONENT = -126
+# The smallest exponent of an f32, and the smallest that terms are aligned to.
+MIN_EXPONENT, MIN_TOP = -126, -133
 NAN, INF = float("nan"), float("inf")
 
 
@@ -81,9 +81,7 @@ def step(acc, pairs, unit):
     terms = [(a * b, ea + eb) for (a, ea), (b, eb) in pairs if a and b]
     if acc:
         terms.append((acc, exponent_of(acc)))
-    if not terms:
-        return 0
-    top = max(exponent for _, exponent in terms)
+    top = max([MIN_TOP, *(exponent for _, exponent in terms)])
     total = sum(cut(value, top, term_bits) for value, _ in terms)
     total = cut(total, exponent_of(total), sum_bits)
     if exponent_of(total) > 127:

@@ -8,7 +8,8 @@ the matrix unit, or four, with the sum kept in it: a million sums each. The
 operands are codes of any kind: all finite ones; all of them, NaN and infinity
 too; mostly zeros, so that a few products and the zeros decide which exponent is
 the largest; ones of nearly the same exponent, so that nothing is cut before the
-sum is; and tiny ones, whose products and sums are subnormal. With --dump, the operands of what differs and the first rows of the
+sum is; and tiny ones, whose products and sums are subnormal, all or a few of them
+other than zero. With --dump, the operands of what differs and the first rows of the
 GPU's result are written.
 """
 
@@ -27,13 +28,15 @@ PAIRS = {
     "e5m2": ("f8E5M2", "f8E5M2"),
     "bf16": ("bf16", "bf16"),
 }
-KINDS = ["finite", "all", "sparse", "close", "tiny"]
+KINDS = ["finite", "all", "sparse", "close", "tiny", "few"]
+# The share of zeros.
+ZEROS = {"sparse": 0.9, "few": 0.75}
 ROWS, STEP_BYTES, STEPS = 1024, 32, (1, 4)
 DUMPED_ROWS = 64
 # type: array code, fraction bits, first code without sign that is not finite, and
 # the exponent fields of tiny ones
 FORMATS = {"f8E4M3FN": ("B", 3, 0x7F, (0, 2)), "f8E5M2": ("B", 2, 0x7C, (0, 2)),
-           "bf16": ("H", 7, 0x7F80, (48, 72))}
+           "bf16": ("H", 7, 0x7F80, (40, 76))}
 
 
 def columns(element, steps):
@@ -71,9 +74,9 @@ def draw(rng, kind, element, count):
     middle = first_special // 2 >> fraction_bits << fraction_bits
 
     def one():
-        if kind == "sparse" and rng.random() < 0.9:
+        if rng.random() < ZEROS.get(kind, 0):
             return 0
-        if kind == "tiny":
+        if kind in ("tiny", "few"):
             return rng.randrange(tiny[0] << fraction_bits, tiny[1] << fraction_bits)
         if kind == "close":
             return middle + rng.randrange(2 << fraction_bits)

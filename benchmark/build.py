@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Compile the kernels that run.py measures.
 
-    benchmark/build.py OUT [--shapes 8192x4096x4096,...] [--modes fast,promoted,bf16]
+    benchmark/build.py OUT [--shapes 8192x4096x4096,...] [--modes fast,promoted,per-group,bf16]
 
 For each shape M x N x K and each mode, writes to OUT
 
 - NAME.cubin and NAME.ptx, the kernel of one moss.scaled_matmul with a BF16 result: for
   fast and promoted accumulation the left operand under row micro scales and a
-  global scale, the right one under one scale; for bf16 the unquantized operands;
+  global scale, the right one under one scale; for per-group FP32 scales of 1 x 128 of
+  the left one and 128 x 128 of the right one; for bf16 the unquantized operands;
 - an entry of kernels.json: its launch (grid, block, shared memory) and, in
   order, its arguments, which run.py fills in.
 
@@ -53,13 +54,28 @@ func.func @gemm(%lhs: memref<{M}x{K}xbf16>, %rhs: memref<{N}x{K}xbf16>,
   return
 }}
 """
+GROUP_SOURCE = """\
+#group = #moss.scheme<f8E4M3FN, micro = f32, group = [1, 128], global = unit, rounding = ceil>
+#block = #moss.scheme<f8E4M3FN, micro = f32, group = [128, 128], global = unit, rounding = ceil>
+func.func @gemm(%lhs: memref<{M}x{K}xf8E4M3FN>, %lhs_micro: memref<{M}x{groupsK}xf32>,
+                %rhs: memref<{N}x{K}xf8E4M3FN>, %rhs_micro: memref<{groupsN}x{groupsK}xf32>,
+                %out: memref<{M}x{N}xbf16>) {{
+  moss.scaled_matmul #moss.accumulate<{accumulate}>
+    lhs(#group, %lhs : memref<{M}x{K}xf8E4M3FN>) micro(%lhs_micro : memref<{M}x{groupsK}xf32>)
+    rhs(#block, %rhs : memref<{N}x{K}xf8E4M3FN>) micro(%rhs_micro : memref<{groupsN}x{groupsK}xf32>)
+    outs(%out : memref<{M}x{N}xbf16>)
+  return
+}}
+"""
 # The names by which run.py knows the functions' parameters.
 PARAMETERS = ["lhs", "micro", "lhs_global", "rhs", "rhs_global", "out"]
+GROUP_PARAMETERS = ["group_lhs", "group_micro", "block_rhs", "block_micro", "out"]
 BF16_PARAMETERS = ["bf16_lhs", "bf16_rhs", "out"]
 # mode: module, parameters and accumulation
 MODES = {
     "fast": (SOURCE, PARAMETERS, "fast"),
     "promoted": (SOURCE, PARAMETERS, "promoted(128)"),
+    "per-group": (GROUP_SOURCE, GROUP_PARAMETERS, "promoted(128)"),
     "bf16": (BF16_SOURCE, BF16_PARAMETERS, "fast"),
 }
 
@@ -125,7 +141,8 @@ def build(shape, mode, options):
     M, N, K = shape
     name = f"{mode}_{M}x{N}x{K}"
     module, parameters, accumulate = MODES[mode]
-    source = module.format(M=M, N=N, K=K, accumulate=accumulate)
+    source = module.format(M=M, N=N, K=K, groupsN=-(-N // 128), groupsK=-(-K // 128),
+                           accumulate=accumulate)
     kernel = tool("moss-opt", f"--moss-fp8-lower=to=kernel {options.options}",
                   text=source)
     lowered = tool("moss-opt", f"--moss-fp8-lower=to=ptx {options.options}",

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Compile the kernels that run.py measures.
 
-    benchmark/build.py OUT [--shapes 8192x4096x4096,...] [--modes fast,promoted]
+    benchmark/build.py OUT [--shapes 8192x4096x4096,...] [--modes fast,promoted,per-group,bf16]
 
-For each shape M x N x K and each way to accumulate, writes to OUT
+For each shape M x N x K and each mode, writes to OUT
 
-- NAME.cubin and NAME.ptx, the kernel of one moss.scaled_matmul: the left operand under row
-  micro scales and a global scale, the right one under one scale, BF16 out;
+- NAME.cubin and NAME.ptx, the kernel of one moss.scaled_matmul with a BF16 result: for
+  fast and promoted accumulation the left operand under row micro scales and a
+  global scale, the right one under one scale; for per-group FP32 scales of 1 x 128 of
+  the left one and 128 x 128 of the right one; for bf16 the unquantized operands;
 - an entry of kernels.json: its launch (grid, block, shared memory) and, in
   order, its arguments, which run.py fills in.
 
@@ -42,8 +44,40 @@ func.func @gemm(%lhs: memref<{M}x{K}xf8E4M3FN>, %micro: memref<{M}x1xf8E8M0FNU>,
   return
 }}
 """
-# The names by which run.py knows the function's parameters.
+BF16_SOURCE = """\
+#bf16 = #moss.scheme<bf16, global = unit>
+func.func @gemm(%lhs: memref<{M}x{K}xbf16>, %rhs: memref<{N}x{K}xbf16>,
+                %out: memref<{M}x{N}xbf16>) {{
+  moss.scaled_matmul #moss.accumulate<{accumulate}>
+    lhs(#bf16, %lhs : memref<{M}x{K}xbf16>) rhs(#bf16, %rhs : memref<{N}x{K}xbf16>)
+    outs(%out : memref<{M}x{N}xbf16>)
+  return
+}}
+"""
+GROUP_SOURCE = """\
+#group = #moss.scheme<f8E4M3FN, micro = f32, group = [1, 128], global = unit, rounding = ceil>
+#block = #moss.scheme<f8E4M3FN, micro = f32, group = [128, 128], global = unit, rounding = ceil>
+func.func @gemm(%lhs: memref<{M}x{K}xf8E4M3FN>, %lhs_micro: memref<{M}x{groupsK}xf32>,
+                %rhs: memref<{N}x{K}xf8E4M3FN>, %rhs_micro: memref<{groupsN}x{groupsK}xf32>,
+                %out: memref<{M}x{N}xbf16>) {{
+  moss.scaled_matmul #moss.accumulate<{accumulate}>
+    lhs(#group, %lhs : memref<{M}x{K}xf8E4M3FN>) micro(%lhs_micro : memref<{M}x{groupsK}xf32>)
+    rhs(#block, %rhs : memref<{N}x{K}xf8E4M3FN>) micro(%rhs_micro : memref<{groupsN}x{groupsK}xf32>)
+    outs(%out : memref<{M}x{N}xbf16>)
+  return
+}}
+"""
+# The names by which run.py knows the functions' parameters.
 PARAMETERS = ["lhs", "micro", "lhs_global", "rhs", "rhs_global", "out"]
+GROUP_PARAMETERS = ["group_lhs", "group_micro", "block_rhs", "block_micro", "out"]
+BF16_PARAMETERS = ["bf16_lhs", "bf16_rhs", "out"]
+# mode: module, parameters and accumulation
+MODES = {
+    "fast": (SOURCE, PARAMETERS, "fast"),
+    "promoted": (SOURCE, PARAMETERS, "promoted(128)"),
+    "per-group": (GROUP_SOURCE, GROUP_PARAMETERS, "promoted(128)"),
+    "bf16": (BF16_SOURCE, BF16_PARAMETERS, "fast"),
+}
 
 
 def tool(name, *arguments, text):
@@ -55,16 +89,16 @@ def tool(name, *arguments, text):
     return done.stdout
 
 
-def describe(value, definitions, type):
+def describe(value, definitions, type, parameters):
     """One kernel argument: a tensor map, a memref or an integer."""
     if value.startswith("%arg"):
-        return {"memref": PARAMETERS[int(value[len("%arg"):])]}
+        return {"memref": parameters[int(value[len("%arg"):])]}
     definition = definitions[value]
     map = re.match(r"moss\.encode_tensor_map %arg(\d+) .*"
                    r"<(\d+)x(\d+)x(\w+), swizzle = (\d+)>", definition)
     if map:
         source, rows, columns, element, swizzle = map.groups()
-        return {"map": PARAMETERS[int(source)], "box": [int(rows), int(columns)],
+        return {"map": parameters[int(source)], "box": [int(rows), int(columns)],
                 "element": element, "swizzle": int(swizzle)}
     constant = re.match(r"arith\.constant (-?\d+) :", definition)
     if constant and type in ("index", "i64", "i32"):
@@ -72,7 +106,7 @@ def describe(value, definitions, type):
     sys.exit(f"cannot launch with {value} = {definition}")
 
 
-def launch(kernel):
+def launch(kernel, parameters):
     """The launch in the host function of `kernel`, Moss's IR of that level."""
     host = kernel[kernel.index("func.func"):]
     definitions = dict(re.findall(r"(%\w+) = (.*)", host))
@@ -87,7 +121,7 @@ def launch(kernel):
     arguments = re.findall(r"(%\w+) : ([^%]+?)(?:, (?=%)|$)", arguments)
     return {"function": name, "grid": number(blocks), "block": number(threads),
             "shared": number(shared),
-            "arguments": [describe(v, definitions, t) for v, t in arguments]}
+            "arguments": [describe(v, definitions, t, parameters) for v, t in arguments]}
 
 
 def assemble(ptx, output, ptxas):
@@ -106,8 +140,9 @@ def assemble(ptx, output, ptxas):
 def build(shape, mode, options):
     M, N, K = shape
     name = f"{mode}_{M}x{N}x{K}"
-    accumulate = "fast" if mode == "fast" else "promoted(128)"
-    source = SOURCE.format(M=M, N=N, K=K, accumulate=accumulate)
+    module, parameters, accumulate = MODES[mode]
+    source = module.format(M=M, N=N, K=K, groupsN=-(-N // 128), groupsK=-(-K // 128),
+                           accumulate=accumulate)
     kernel = tool("moss-opt", f"--moss-fp8-lower=to=kernel {options.options}",
                   text=source)
     lowered = tool("moss-opt", f"--moss-fp8-lower=to=ptx {options.options}",
@@ -116,7 +151,7 @@ def build(shape, mode, options):
     assemble(ptx, os.path.join(options.out, name + ".cubin"), options.ptxas)
     schedule = re.search(r"#moss\.schedule<(.*?)>", kernel)
     print(f"{name}: {schedule.group(1) if schedule else ''}", flush=True)
-    return {"name": name, "mode": mode, "shape": shape, **launch(kernel)}
+    return {"name": name, "mode": mode, "shape": shape, **launch(kernel, parameters)}
 
 
 def main():
@@ -124,7 +159,7 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", help="folder to write to")
     parser.add_argument("--shapes", default=SHAPES, help="MxNxK,...")
-    parser.add_argument("--modes", default="fast,promoted")
+    parser.add_argument("--modes", default=",".join(MODES))
     parser.add_argument("--options", default="",
                         help="more options of moss-fp8-lower, as a schedule")
     parser.add_argument("--ptxas", default=shutil.which("ptxas") or

@@ -25,7 +25,9 @@ GAP_MS = 20.0
 ROTATE_BYTES = 192e6
 # (ratio of, to): what the table compares.
 RATIOS = [("moss fast", "torch fast"), ("moss promoted", "torch precise"),
-          ("moss fast", "torch bf16"), ("moss promoted", "torch bf16")]
+          ("moss fast", "torch bf16"), ("moss promoted", "torch bf16"),
+          ("moss per-group", "torch precise"), ("moss per-group", "torch bf16"),
+          ("moss bf16", "torch bf16")]
 
 
 def check(result):
@@ -56,6 +58,23 @@ def quantize_rows(x):
     return payload, (exponent + 127).to(torch.uint8), scale
 
 
+def quantize_groups(x, rows, columns):
+    """Payload, and an FP32 scale for each rows x columns of it."""
+    M, K = x.shape
+    padded = torch.nn.functional.pad(x.float(), (0, -K % columns, 0, -M % rows))
+    groups = padded.unflatten(0, (-1, rows)).unflatten(2, (-1, columns))
+    scale = groups.abs().amax((1, 3)) / 448
+    payload = (groups / scale[:, None, :, None]).clamp(-448, 448).reshape(padded.shape)
+    return payload[:M, :K].to(E4M3).contiguous(), scale
+
+
+def dequantize_groups(payload, scale, rows, columns):
+    """What they stand for, in double precision."""
+    M, K = payload.shape
+    spread = scale.double().repeat_interleave(rows, 0).repeat_interleave(columns, 1)
+    return payload.double() * spread[:M, :K]
+
+
 class Operands:
     """One set of inputs of every competitor, and an output."""
 
@@ -64,10 +83,17 @@ class Operands:
         self.bf16_rhs = torch.randn(N, K, device="cuda", dtype=BF16)
         self.lhs, self.micro, self.lhs_global = quantize_rows(self.bf16_lhs)
         self.rhs, self.rhs_global = quantize_tensor(self.bf16_rhs)
+        self.group_lhs, self.group_micro = quantize_groups(self.bf16_lhs, 1, 128)
+        self.block_rhs, self.block_micro = quantize_groups(self.bf16_rhs, 128, 128)
         self.out = torch.empty(M, N, device="cuda", dtype=BF16)
 
-    def reference(self, rows):
-        """The first rows of the product of what the operands stand for."""
+    def reference(self, rows, mode):
+        """The first rows of the product that a kernel of this mode computes."""
+        if mode == "bf16":
+            return self.bf16_lhs[:rows].double() @ self.bf16_rhs.double().t()
+        if mode == "per-group":
+            lhs = dequantize_groups(self.group_lhs[:rows], self.group_micro, 1, 128)
+            return lhs @ dequantize_groups(self.block_rhs, self.block_micro, 128, 128).t()
         micro = torch.exp2(self.micro[:rows].double() - 127)
         lhs = self.lhs[:rows].double() * micro * self.lhs_global.double()
         return lhs @ (self.rhs.double() * self.rhs_global.double()).t()
@@ -238,7 +264,7 @@ def check_result(kernel, competitor, operands):
     operands.out.fill_(float("nan"))
     competitor.calls[0]()
     torch.cuda.synchronize()
-    reference = operands.reference(rows)
+    reference = operands.reference(rows, kernel["mode"])
     error = ((operands.out[:rows].double() - reference).norm() / reference.norm()).item()
     if not error < 1e-2 or not operands.out.isfinite().all():
         sys.exit(f"{kernel['name']}: wrong result, relative error {error:.3g}")

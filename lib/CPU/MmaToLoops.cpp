@@ -30,26 +30,41 @@ using namespace mlir::moss;
 
 using arith::CmpIPredicate;
 
-/// Fraction bits that the matrix unit keeps of aligned terms and of sums.
-static constexpr int kFractionBits = 13;
-/// Clears the fraction bits of an f32 that the matrix unit does not keep.
-static constexpr uint32_t kKeptBits = ~0u << (23 - kFractionBits);
 /// Exponent of a zero; below that of any product even when the other factor
-/// has the largest exponent, and a sum of two fits i8.
-static constexpr int kZeroExponent = -64;
-/// The smallest exponent of a non-zero product: two subnormal f8E5M2.
-static constexpr int kMinProductExponent = -28;
+/// has the largest exponent.
+static constexpr int kZeroExponent = -512;
+/// The smallest exponent that terms are aligned to, that of the smallest bf16.
+static constexpr int kMinTop = -133;
+/// The smallest exponent of an f32.
+static constexpr int kMinExponent = -126;
+/// Fraction bits of f32 and f64, and the exponent of f32's last bit.
+static constexpr int kF32FractionBits = 23, kF64FractionBits = 52;
+static constexpr int kF32LastBit = kMinExponent - kF32FractionBits;
 /// The NaN that the matrix unit returns.
 static constexpr uint32_t kCanonicalNaN = 0x7fffffff;
 
 namespace {
+/// How the matrix unit adds products of operands of a type: the fraction bits
+/// that it keeps of aligned terms, and of sums.
+struct UnitPrecision {
+  int termBits, sumBits;
+};
+
+/// The codes of a format of operands.
+struct Format {
+  int fractionBits, bias;
+  /// The first code without sign that is an infinity or a NaN.
+  int firstSpecial;
+};
+
 /// An operand tile in scratch memory.
 struct DecodedTile {
-  /// M x K f32: the values.
+  /// M x K: the values, f32 or (for the emulation, where their products must be
+  /// exact and in range) f64.
   Value values;
-  /// M x K i8: the exponents of the codes, not normalized for subnormals.
+  /// M x K i16: the exponents of the codes, not normalized for subnormals.
   Value exponents;
-  /// M x K/32 i1: whether a step has a NaN or an infinity.
+  /// M x steps i1: whether a step has a NaN or an infinity.
   Value specials;
 };
 
@@ -77,18 +92,21 @@ private:
 class MmaLowering {
 public:
   MmaLowering(MmaOp op, ScratchPool &pool, MmaArithmetic arithmetic)
-      : op(op), pool(pool), arithmetic(arithmetic), b(op.getLoc(), op) {}
+      : op(op), pool(pool), arithmetic(arithmetic), b(op.getLoc(), op),
+        stepK(std::min(getMmaStepK(op.getLhs().getType().getElementType()),
+                       op.getLhs().getType().getDimSize(1))) {}
 
   void run();
 
 private:
   DecodedTile decode(Value tile, StringRef name);
-  Value decodeExponents(Value codes, Type format);
-  Value isSpecial(Value codes, Type format);
+  Value decodeExponents(Value magnitude, Format format);
+  Value isSpecial(Value magnitude, Format format);
 
   void multiplyFp32(DecodedTile lhs, DecodedTile rhs, Value acc);
   void multiplyEmulated(DecodedTile lhs, DecodedTile rhs, Value acc);
   Value stepSpecial(Value products, Value acc);
+  Value findTop(Value exponents, Value acc);
   Value stepFinite(Value products, Value exponents, Value acc);
 
   /// A loop from 0 to `extent`, by `step`; the builder is left inside.
@@ -103,27 +121,49 @@ private:
     return arith::ConstantOp::create(
         b, b.getI32IntegerAttr(static_cast<int32_t>(value)));
   }
-  Value splatI8(int value) {
-    auto type = VectorType::get(kMmaStepK, b.getI8Type());
+  /// A code, or a number for arithmetic with codes, in all lanes.
+  Value splat(Value like, int64_t value) {
+    auto type = cast<VectorType>(like.getType());
     return arith::ConstantOp::create(
-        b, DenseElementsAttr::get(type, APInt(8, value, /*isSigned=*/true)));
+        b,
+        DenseElementsAttr::get(type, APInt(type.getElementTypeBitWidth(), value,
+                                           /*isSigned=*/true)));
   }
-  /// The f32 number 2^exponent, normal.
+  /// The f64 number 2^exponent, normal, of an i32.
   Value powerOfTwo(Value exponent) {
-    Value field = arith::AddIOp::create(b, exponent, constI32(127));
-    return asF32(arith::ShLIOp::create(b, field, constI32(23)));
+    Value field = arith::ExtSIOp::create(
+        b, b.getI64Type(), arith::AddIOp::create(b, exponent, constI32(1023)));
+    Value bits = arith::ShLIOp::create(b, field, constI64(kF64FractionBits));
+    return arith::BitcastOp::create(b, b.getF64Type(), bits);
+  }
+  Value constI64(uint64_t value) {
+    return arith::ConstantOp::create(
+        b, b.getI64IntegerAttr(static_cast<int64_t>(value)));
   }
   Value asF32(Value bits) {
     return arith::BitcastOp::create(b, b.getF32Type(), bits);
   }
-  VectorType stepOf(Type element) {
-    return VectorType::get(kMmaStepK, element);
+  Value toF64(Value value) {
+    return arith::ExtFOp::create(b, b.getF64Type(), value);
   }
+  /// The integer part of an f64 that fits 64 bits, as an f64.
+  Value truncate(Value value) {
+    return arith::SIToFPOp::create(
+        b, b.getF64Type(), arith::FPToSIOp::create(b, b.getI64Type(), value));
+  }
+  Type getValueType() {
+    return arithmetic == MmaArithmetic::Emulate ? Type(b.getF64Type())
+                                                : Type(b.getF32Type());
+  }
+  VectorType stepOf(Type element) { return VectorType::get(stepK, element); }
 
   MmaOp op;
   ScratchPool &pool;
   MmaArithmetic arithmetic;
   ImplicitLocOpBuilder b;
+  /// Elements of K that the matrix unit takes in one step. Half a step is one
+  /// whose other half is zeros, which add nothing.
+  int64_t stepK;
 };
 
 struct MmaToLoopsPass : moss::impl::MossMmaToLoopsBase<MmaToLoopsPass> {
@@ -131,6 +171,20 @@ struct MmaToLoopsPass : moss::impl::MossMmaToLoopsBase<MmaToLoopsPass> {
   void runOnOperation() override;
 };
 } // namespace
+
+/// MMA-Sim (arXiv 2511.10909), for wgmma with an f32 accumulator.
+static UnitPrecision getUnitPrecision(Type elementType) {
+  if (elementType.isBF16())
+    return {25, 23};
+  return {13, 13};
+}
+
+static Format getFormat(Type elementType) {
+  if (elementType.isBF16())
+    return {7, 127, 0x7f80};
+  return isa<Float8E4M3FNType>(elementType) ? Format{3, 7, 0x7f}
+                                            : Format{2, 15, 0x7c};
+}
 
 //===----------------------------------------------------------------------===//
 // Loops and memory
@@ -182,30 +236,36 @@ void MmaLowering::run() {
 DecodedTile MmaLowering::decode(Value tile, StringRef name) {
   auto type = cast<VectorType>(tile.getType());
   ArrayRef<int64_t> shape = type.getShape();
-  Type format = type.getElementType();
+  Type elementType = type.getElementType();
+  Format format = getFormat(elementType);
   bool emulate = arithmetic == MmaArithmetic::Emulate;
 
-  Value codes = pool.get(b, name, shape, format);
+  Value codes = pool.get(b, name, shape, elementType);
   DecodedTile decoded;
-  decoded.values = pool.get(b, name, shape, b.getF32Type());
+  decoded.values = pool.get(b, name, shape, getValueType());
   if (emulate) {
-    decoded.exponents = pool.get(b, name, shape, b.getI8Type());
+    decoded.exponents = pool.get(b, name, shape, b.getI16Type());
     decoded.specials =
-        pool.get(b, name, {shape[0], shape[1] / kMmaStepK}, b.getI1Type());
+        pool.get(b, name, {shape[0], shape[1] / stepK}, b.getI1Type());
   }
   storeTile(b, tile, codes);
 
   OpBuilder::InsertionGuard guard(b);
   Value row = beginLoop(shape[0]);
-  Value step = beginLoop(shape[1] / kMmaStepK);
-  Value k = arith::MulIOp::create(b, step, index(kMmaStepK));
+  Value step = beginLoop(shape[1] / stepK);
+  Value k = arith::MulIOp::create(b, step, index(stepK));
   Value code = loadStep(codes, row, k);
   Value value = arith::ExtFOp::create(b, stepOf(b.getF32Type()), code);
+  if (emulate)
+    value = arith::ExtFOp::create(b, stepOf(b.getF64Type()), value);
   vector::StoreOp::create(b, value, decoded.values, ValueRange{row, k});
   if (!emulate)
     return decoded;
-  Value bits = arith::BitcastOp::create(b, stepOf(b.getI8Type()), code);
-  Value magnitude = arith::AndIOp::create(b, bits, splatI8(0x7f));
+  unsigned width = elementType.getIntOrFloatBitWidth();
+  Value bits =
+      arith::BitcastOp::create(b, stepOf(b.getIntegerType(width)), code);
+  Value magnitude =
+      arith::AndIOp::create(b, bits, splat(bits, llvm::maxIntN(width)));
   vector::StoreOp::create(b, decodeExponents(magnitude, format),
                           decoded.exponents, ValueRange{row, k});
   memref::StoreOp::create(b, isSpecial(magnitude, format), decoded.specials,
@@ -213,23 +273,27 @@ DecodedTile MmaLowering::decode(Value tile, StringRef name) {
   return decoded;
 }
 
-Value MmaLowering::decodeExponents(Value magnitude, Type format) {
-  bool isE4M3 = isa<Float8E4M3FNType>(format);
-  Value field = arith::ShRUIOp::create(b, magnitude, splatI8(isE4M3 ? 3 : 2));
+Value MmaLowering::decodeExponents(Value magnitude, Format format) {
+  VectorType type = stepOf(b.getI16Type());
+  if (magnitude.getType() != type)
+    magnitude = arith::ExtUIOp::create(b, type, magnitude);
+  Value field = arith::ShRUIOp::create(b, magnitude,
+                                       splat(magnitude, format.fractionBits));
   // Subnormal numbers have the exponent of the smallest normal ones.
-  Value atLeastOne = arith::MaxSIOp::create(b, field, splatI8(1));
+  Value atLeastOne = arith::MaxSIOp::create(b, field, splat(field, 1));
   Value exponent =
-      arith::SubIOp::create(b, atLeastOne, splatI8(isE4M3 ? 7 : 15));
-  Value isZero =
-      arith::CmpIOp::create(b, CmpIPredicate::eq, magnitude, splatI8(0));
-  return arith::SelectOp::create(b, isZero, splatI8(kZeroExponent), exponent);
+      arith::SubIOp::create(b, atLeastOne, splat(field, format.bias));
+  Value isZero = arith::CmpIOp::create(b, CmpIPredicate::eq, magnitude,
+                                       splat(magnitude, 0));
+  return arith::SelectOp::create(b, isZero, splat(field, kZeroExponent),
+                                 exponent);
 }
 
-Value MmaLowering::isSpecial(Value magnitude, Type format) {
-  int firstSpecial = isa<Float8E4M3FNType>(format) ? 0x7f : 0x7c;
+Value MmaLowering::isSpecial(Value magnitude, Format format) {
   Value largest =
       vector::ReductionOp::create(b, vector::CombiningKind::MAXSI, magnitude);
-  Value limit = arith::ConstantOp::create(b, b.getI8IntegerAttr(firstSpecial));
+  Value limit = arith::ConstantOp::create(
+      b, b.getIntegerAttr(largest.getType(), format.firstSpecial));
   return arith::CmpIOp::create(b, CmpIPredicate::sge, largest, limit);
 }
 
@@ -240,7 +304,7 @@ Value MmaLowering::isSpecial(Value magnitude, Type format) {
 /// Add the elements pairwise, in an order that does not depend on the machine
 /// (a reduction that may be reassociated would).
 Value MmaLowering::sum(Value vector) {
-  for (int64_t width = kMmaStepK / 2; width >= 1; width /= 2) {
+  for (int64_t width = stepK / 2; width >= 1; width /= 2) {
     auto half = [&](int64_t offset) {
       return vector::ExtractStridedSliceOp::create(
           b, vector, ArrayRef<int64_t>{offset}, ArrayRef<int64_t>{width},
@@ -260,7 +324,7 @@ void MmaLowering::multiplyFp32(DecodedTile lhs, DecodedTile rhs, Value acc) {
   Value m = beginLoop(shape[0]);
   Value n = beginLoop(shape[1]);
   auto loop = scf::ForOp::create(
-      b, index(0), index(extentK), index(kMmaStepK), ValueRange{zeros},
+      b, index(0), index(extentK), index(stepK), ValueRange{zeros},
       [&](OpBuilder &, Location, Value k, ValueRange sums) {
         OpBuilder::InsertionGuard guard(b);
         b.setInsertionPointToEnd(k.getParentBlock());
@@ -282,8 +346,8 @@ void MmaLowering::multiplyEmulated(DecodedTile lhs, DecodedTile rhs,
                                    Value acc) {
   ArrayRef<int64_t> shape = op.getAcc().getType().getShape();
   int64_t extentK = op.getLhs().getType().getDimSize(1);
-  Value step = beginLoop(extentK / kMmaStepK);
-  Value k = arith::MulIOp::create(b, step, index(kMmaStepK));
+  Value step = beginLoop(extentK / stepK);
+  Value k = arith::MulIOp::create(b, step, index(stepK));
   Value m = beginLoop(shape[0]);
   Value n = beginLoop(shape[1]);
 
@@ -316,58 +380,75 @@ void MmaLowering::multiplyEmulated(DecodedTile lhs, DecodedTile rhs,
 }
 
 /// A step with a NaN or an infinity among its terms yields one of them, as the
-/// f32 sum does, because finite products cannot overflow f32.
+/// f64 sum does, because finite products cannot overflow f64.
 Value MmaLowering::stepSpecial(Value products, Value acc) {
-  Value total = arith::AddFOp::create(b, sum(products), acc);
+  Value total = arith::AddFOp::create(b, sum(products), toF64(acc));
   Value isNaN =
       arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, total, total);
-  return arith::SelectOp::create(b, isNaN, asF32(constI32(kCanonicalNaN)),
-                                 total);
+  return arith::SelectOp::create(
+      b, isNaN, asF32(constI32(kCanonicalNaN)),
+      arith::TruncFOp::create(b, b.getF32Type(), total));
 }
 
-/// Scaled by 2^(13 - top), every term has its kept bits left of the binary
-/// point, and the conversion to an integer truncates it toward zero.
-Value MmaLowering::stepFinite(Value products, Value exponents, Value acc) {
-  Type i32 = b.getI32Type(), f32 = b.getF32Type();
+/// The exponent that the terms are aligned to, an i32: the largest of the
+/// products and the accumulator, but at least kMinTop. Zeros do not count,
+/// whatever the other factor. Both were measured; MMA-Sim has -126 for the
+/// least, and counts zeros.
+Value MmaLowering::findTop(Value exponents, Value acc) {
+  Type i32 = b.getI32Type();
   Value topProduct = arith::ExtSIOp::create(
       b, i32,
       vector::ReductionOp::create(b, vector::CombiningKind::MAXSI, exponents));
-  Value accBits = arith::BitcastOp::create(b, i32, acc);
+  Value bits = arith::BitcastOp::create(b, i32, acc);
   Value field = arith::AndIOp::create(
-      b, arith::ShRUIOp::create(b, accBits, constI32(23)), constI32(255));
-  Value accExponent = arith::SubIOp::create(b, field, constI32(127));
-  Value minTop = constI32(kMinProductExponent);
-  Value top = arith::MaxSIOp::create(
-      b, arith::MaxSIOp::create(b, topProduct, accExponent), minTop);
+      b, arith::ShRUIOp::create(b, bits, constI32(kF32FractionBits)),
+      constI32(255));
+  // Subnormal numbers have the exponent of the smallest normal ones.
+  Value accExponent = arith::SubIOp::create(
+      b, arith::MaxSIOp::create(b, field, constI32(1)), constI32(127));
+  Value isZero = arith::CmpFOp::create(
+      b, arith::CmpFPredicate::OEQ, acc,
+      arith::ConstantOp::create(b, b.getF32FloatAttr(0.0f)));
+  accExponent =
+      arith::SelectOp::create(b, isZero, constI32(kZeroExponent), accExponent);
+  return arith::MaxSIOp::create(
+      b, arith::MaxSIOp::create(b, topProduct, accExponent), constI32(kMinTop));
+}
 
-  Value up = powerOfTwo(arith::SubIOp::create(b, constI32(kFractionBits), top));
+/// Scaled by 2^(termBits - top), every term has its kept bits left of the
+/// binary point, and the conversion to an integer truncates it toward zero. The
+/// products' integers sum to less than 2^31: 16 products of significands below
+/// 255/128 with 25 fraction bits.
+Value MmaLowering::stepFinite(Value products, Value exponents, Value acc) {
+  Type i32 = b.getI32Type(), f64 = b.getF64Type();
+  UnitPrecision precision =
+      getUnitPrecision(op.getLhs().getType().getElementType());
+  Value top = findTop(exponents, acc);
+  Value termBits = constI32(precision.termBits);
+  Value up = powerOfTwo(arith::SubIOp::create(b, termBits, top));
   Value aligned = arith::FPToSIOp::create(
       b, stepOf(i32),
       arith::MulFOp::create(b, products,
-                            vector::BroadcastOp::create(b, stepOf(f32), up)));
-  Value alignedAcc =
-      arith::FPToSIOp::create(b, i32, arith::MulFOp::create(b, acc, up));
-  Value total = arith::AddIOp::create(
-      b, vector::ReductionOp::create(b, vector::CombiningKind::ADD, aligned),
-      alignedAcc);
+                            vector::BroadcastOp::create(b, stepOf(f64), up)));
+  Value ofProducts = arith::SIToFPOp::create(
+      b, f64,
+      vector::ReductionOp::create(b, vector::CombiningKind::ADD, aligned));
+  Value ofAcc = truncate(arith::MulFOp::create(b, toF64(acc), up));
+  Value total = arith::AddFOp::create(b, ofProducts, ofAcc);
 
-  // The total is below 2^24, so f32 normalizes it exactly.
-  auto truncated = [&](Value value) {
-    Value bits = arith::BitcastOp::create(b, i32, value);
-    return asF32(arith::AndIOp::create(b, bits, constI32(kKeptBits)));
-  };
-  Value down =
-      powerOfTwo(arith::SubIOp::create(b, top, constI32(kFractionBits)));
-  Value result = arith::MulFOp::create(
-      b, truncated(arith::SIToFPOp::create(b, f32, total)), down);
-
-  // Without a non-zero product the accumulator alone sets the exponent, which
-  // can be too small for the multiplications above. Adding +0 makes -0 +0.
-  Value hasProduct =
-      arith::CmpIOp::create(b, CmpIPredicate::sge, topProduct, minTop);
-  Value alone = arith::AddFOp::create(
-      b, truncated(acc), arith::ConstantOp::create(b, b.getF32FloatAttr(0.0f)));
-  return arith::SelectOp::create(b, hasProduct, result, alone);
+  // What is below the last bit of an f32 is cut, then what the sum does not
+  // keep. The rest is exact in f32, or overflows.
+  Value unit = arith::SubIOp::create(b, top, termBits);
+  Value kept = arith::MaxSIOp::create(b, unit, constI32(kF32LastBit));
+  total = truncate(arith::MulFOp::create(
+      b, total, powerOfTwo(arith::SubIOp::create(b, unit, kept))));
+  Value bits = arith::AndIOp::create(
+      b, arith::BitcastOp::create(b, b.getI64Type(), total),
+      constI64(~uint64_t{0} << (kF64FractionBits - precision.sumBits)));
+  Value significand = arith::BitcastOp::create(b, f64, bits);
+  return arith::TruncFOp::create(
+      b, b.getF32Type(),
+      arith::MulFOp::create(b, significand, powerOfTwo(kept)));
 }
 
 void MmaToLoopsPass::runOnOperation() {

@@ -163,8 +163,9 @@ LogicalResult KernelLowering::lowerPut(PutOp put) {
              << " rows, which do not fill it";
     for (int64_t row = 0; row < tile.getDimSize(0); row += boxRows)
       copyBox(put, index, row,
-              offsetPointer(b, base, offset + row * tile.getDimSize(1)), full);
-    offset += tile.getNumElements();
+              offsetPointer(b, base, offset + row * getTileRowBytes(tile)),
+              full);
+    offset += getTileBytes(tile);
   }
   put.erase();
   return success();
@@ -189,8 +190,8 @@ LogicalResult KernelLowering::lowerDescriptor(TileDescriptorOp op) {
   unsigned number = cast<OpResult>(op.getTile()).getResultNumber();
   int64_t offset = 0;
   for (unsigned index = 0; index < number; ++index)
-    offset += type.getTiles()[index].getNumElements();
-  int64_t rowBytes = type.getTiles()[number].getDimSize(1);
+    offset += getTileBytes(type.getTiles()[index]);
+  int64_t rowBytes = getTileRowBytes(type.getTiles()[number]);
   if (rowBytes != 32 && rowBytes != 64 && rowBytes != 128)
     return op.emitOpError("describes a tile with rows of ")
            << rowBytes

@@ -111,16 +111,16 @@ Value TensorMapCreator::getMap(Value memref, TensorMapType type) {
 /// The map that fills a slot with `tile`, in as few boxes of equal height as
 /// the engine's limit of 256 rows allows, swizzled over whole rows.
 static TensorMapType getTileMap(VectorType tile) {
-  int64_t rows = tile.getDimSize(0), rowBytes = tile.getDimSize(1);
-  return TensorMapType::get(tile.getContext(),
-                            rows / llvm::divideCeil(rows, 256), rowBytes,
-                            tile.getElementType(), rowBytes);
+  int64_t rows = tile.getDimSize(0);
+  return TensorMapType::get(
+      tile.getContext(), rows / llvm::divideCeil(rows, 256), tile.getDimSize(1),
+      tile.getElementType(), getTileRowBytes(tile));
 }
 
 /// Whether the engine can fill a slot with `tile` from `source`; emits an error
 /// if not.
 static LogicalResult checkCopy(PutOp put, VectorType tile, MemRefType source) {
-  int64_t rows = tile.getDimSize(0), rowBytes = tile.getDimSize(1);
+  int64_t rows = tile.getDimSize(0), rowBytes = getTileRowBytes(tile);
   if (rowBytes != 32 && rowBytes != 64 && rowBytes != 128)
     return put.emitOpError("copies tiles with rows of ")
            << rowBytes

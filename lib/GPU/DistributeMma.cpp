@@ -23,6 +23,8 @@ using namespace mlir::moss;
 
 static NVVM::WGMMATypes getOperandType(Value tile) {
   Type elementType = cast<VectorType>(tile.getType()).getElementType();
+  if (elementType.isBF16())
+    return NVVM::WGMMATypes::bf16;
   return isa<Float8E4M3FNType>(elementType) ? NVVM::WGMMATypes::e4m3
                                             : NVVM::WGMMATypes::e5m2;
 }
@@ -53,6 +55,11 @@ struct DistributeMma : DistributePattern<MmaOp> {
   LogicalResult
   matchAndRewrite(MmaOp op, OneToNOpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
+    for (Value operand : {op.getLhs(), op.getRhs()})
+      if (!operand.getDefiningOp<GetOp>())
+        return rewriter.notifyMatchFailure(op, "operand not in shared memory");
+    if (getTileRowBytes(op.getLhs().getType()) < kMmaStepBytes)
+      return rewriter.notifyMatchFailure(op, "K is less than a step");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     FragmentLayout layout = distribution.getLayout(op.getType());
     // The first step of a sum that starts from zero does not read its
@@ -82,10 +89,11 @@ private:
     Value sum = acc ? packRegisters(b, acc, registers)
                     : LLVM::UndefOp::create(b, registers).getResult();
     NVVM::WgmmaFenceAlignedOp::create(b);
+    VectorType lhsType = op.getLhs().getType();
+    int64_t stepK = getMmaStepK(lhsType.getElementType());
     auto shape = NVVM::MMAShapeAttr::get(b.getContext(), kWaveRows,
-                                         op.getType().getDimSize(1), kMmaStepK);
-    int64_t steps =
-        cast<VectorType>(op.getLhs().getType()).getDimSize(1) / kMmaStepK;
+                                         op.getType().getDimSize(1), stepK);
+    int64_t steps = lhsType.getDimSize(1) / stepK;
     for (int64_t step = 0; step < steps; ++step) {
       auto scale = acc || step > 0 ? NVVM::WGMMAScaleOut::one
                                    : NVVM::WGMMAScaleOut::zero;
@@ -106,7 +114,8 @@ private:
                        int64_t step) {
     if (step == 0)
       return descriptor;
-    Value offset = arith::ConstantIntOp::create(b, step * kMmaStepK / 16, 64);
+    Value offset =
+        arith::ConstantIntOp::create(b, step * kMmaStepBytes / 16, 64);
     return arith::AddIOp::create(b, descriptor, offset);
   }
 };

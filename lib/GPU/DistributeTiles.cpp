@@ -33,12 +33,16 @@ namespace mlir::moss {
 using namespace mlir;
 using namespace mlir::moss;
 
-/// Whether `type` is a tile that is spread over threads. FP8 tiles stay in
-/// shared memory.
-static bool isDistributed(Type type) {
+/// Whether `type` is that of a tile.
+static bool isTile(Type type) {
   auto tile = dyn_cast<VectorType>(type);
-  return tile && tile.getRank() == 2 &&
-         !isa<Float8E4M3FNType, Float8E5M2Type>(tile.getElementType());
+  return tile && tile.getRank() == 2;
+}
+
+/// Whether `value` is a tile that is spread over threads. Operands stay in
+/// shared memory, where moss.get has found them.
+static bool isDistributed(Value value) {
+  return isTile(value.getType()) && !value.getDefiningOp<GetOp>();
 }
 
 /// Insert after the last definition among `operands`, if all of them are in
@@ -215,13 +219,13 @@ private:
 LogicalResult DistributeTilesPass::checkShapes(WarpSpecializeOp roles) {
   int64_t consumers = roles.getNumConsumers();
   WalkResult result = roles.getConsumer().walk([&](Operation *op) {
-    for (Type type : op->getResultTypes()) {
-      if (!isDistributed(type) ||
-          FragmentLayout(cast<VectorType>(type), consumers).isValid())
+    for (Value tile : op->getResults()) {
+      if (!isDistributed(tile) ||
+          FragmentLayout(cast<VectorType>(tile.getType()), consumers).isValid())
         continue;
       op->emitOpError("yields the tile ")
-          << type << ", which does not divide into whole waves of " << kWaveRows
-          << " rows for " << consumers << " consumers";
+          << tile.getType() << ", which does not divide into whole waves of "
+          << kWaveRows << " rows for " << consumers << " consumers";
       return WalkResult::interrupt();
     }
     return WalkResult::advance();
@@ -243,7 +247,7 @@ LogicalResult DistributeTilesPass::distribute(WarpSpecializeOp roles) {
     for (OpOperand &operand : op->getOpOperands()) {
       Operation *def = operand.get().getDefiningOp();
       if (def && def->hasTrait<OpTrait::ConstantLike>() &&
-          isDistributed(operand.get().getType()) &&
+          isDistributed(operand.get()) &&
           !roles.getConsumer().isAncestor(def->getParentRegion()))
         operand.set(b.clone(*def)->getResult(0));
     }
@@ -254,12 +258,19 @@ LogicalResult DistributeTilesPass::distribute(WarpSpecializeOp roles) {
   converter.addConversion(
       [&](VectorType type,
           SmallVectorImpl<Type> &results) -> std::optional<LogicalResult> {
-        if (!isDistributed(type))
+        if (!isTile(type))
           return std::nullopt;
         FragmentLayout layout(type, distribution.consumers);
         results.append(layout.getNumWaves(), layout.getFragmentType());
         return success();
       });
+
+  // Asked before the conversion by type.
+  converter.addConversion([](Value value) -> std::optional<Type> {
+    if (value.getDefiningOp<GetOp>())
+      return value.getType();
+    return std::nullopt;
+  });
 
   // Shared memory must outlive the copies that read it.
   bool storesTiles =
@@ -273,11 +284,11 @@ LogicalResult DistributeTilesPass::distribute(WarpSpecializeOp roles) {
 
   ConversionTarget target(*context);
   target.markUnknownOpDynamicallyLegal([&](Operation *op) {
-    return llvm::none_of(op->getOperandTypes(), isDistributed) &&
-           llvm::none_of(op->getResultTypes(), isDistributed) &&
+    return llvm::none_of(op->getOperands(), isDistributed) &&
+           llvm::none_of(op->getResults(), isDistributed) &&
            llvm::all_of(op->getRegions(), [](Region &region) {
              return llvm::all_of(region.getBlocks(), [](Block &block) {
-               return llvm::none_of(block.getArgumentTypes(), isDistributed);
+               return llvm::none_of(block.getArguments(), isDistributed);
              });
            });
   });

@@ -113,6 +113,16 @@ void GridMapper::run() {
   rewriter.eraseOp(forall);
 }
 
+/// The element type of the operands that a loop over tiles multiplies. One that
+/// multiplies nothing has no ring, and any type will do.
+static Type getOperandType(scf::ForallOp forall) {
+  Type elementType = Float8E4M3FNType::get(forall.getContext());
+  forall.walk([&](MmaOp mma) {
+    elementType = mma.getLhs().getType().getElementType();
+  });
+  return elementType;
+}
+
 /// Whether the loop is one over the tiles of a result, as its schedule says;
 /// emits an error if not.
 static LogicalResult checkMappable(scf::ForallOp forall) {
@@ -157,8 +167,9 @@ struct MapToGridPass : moss::impl::MossMapToGridBase<MapToGridPass> {
       auto schedule = forall->getAttrOfType<ScheduleAttr>("moss.schedule");
       // How many sums are held decides about registers; it was checked when the
       // schedule was chosen.
-      FailureOr<KernelBudget> budget = computeKernelBudget(
-          [&] { return forall.emitOpError(); }, target, schedule, TileSums());
+      FailureOr<KernelBudget> budget =
+          computeKernelBudget([&] { return forall.emitOpError(); }, target,
+                              schedule, getOperandType(forall), TileSums());
       if (failed(budget))
         return signalPassFailure();
       GridMapper(forall, schedule, *budget).run();

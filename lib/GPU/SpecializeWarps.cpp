@@ -178,9 +178,10 @@ struct SpecializeWarpsPass
                        "moss-map-to-grid");
       return signalPassFailure();
     }
-    FailureOr<KernelBudget> budget =
-        computeKernelBudget([&] { return func.emitOpError(); },
-                            *lookupTarget("sm_90a"), schedule, TileSums());
+    VectorType operand = channels.front().getChannel().getType().getTiles()[0];
+    FailureOr<KernelBudget> budget = computeKernelBudget(
+        [&] { return func.emitOpError(); }, *lookupTarget("sm_90a"), schedule,
+        operand.getElementType(), TileSums());
     if (failed(budget) || failed(checkRepeatable(func)))
       return signalPassFailure();
     WarpSpecializeOp roles =

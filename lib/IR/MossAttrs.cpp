@@ -124,9 +124,14 @@ LogicalResult SchemeAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t groupOuter, int64_t groupK,
                                  GlobalScale global,
                                  ExponentRounding rounding) {
-  if (!isa_and_nonnull<Float8E4M3FNType, Float8E5M2Type>(elementType))
-    return emitError() << "element type must be f8E4M3FN or f8E5M2, but got "
+  if (!isa_and_nonnull<Float8E4M3FNType, Float8E5M2Type, BFloat16Type>(
+          elementType))
+    return emitError() << "element type must be f8E4M3FN, f8E5M2 or bf16, but "
+                          "got "
                        << elementType;
+  if (elementType.isBF16() && (microType || global != GlobalScale::Unit))
+    return emitError() << "a scheme of bf16 has no scales: it must be "
+                          "#moss.scheme<bf16, global = unit>";
   if (microType && !isa<Float8E8M0FNUType, Float32Type>(microType))
     return emitError() << "micro type must be f8E8M0FNU or f32, but got "
                        << microType;
@@ -229,8 +234,8 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "tile extents must be at most " << kMaxTileExtent
                        << ", but are [" << tileM << ", " << tileN << ", "
                        << tileK << "]";
-  if (tileK % kMmaStepK != 0)
-    return emitError() << "tile K must be a multiple of " << kMmaStepK
-                       << ", but got " << tileK;
+  if (!isTileK(tileK))
+    return emitError() << "tile K must be " << kMinTileK << " or a multiple of "
+                       << kMmaStepK << ", but got " << tileK;
   return success();
 }

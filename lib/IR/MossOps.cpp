@@ -258,6 +258,11 @@ LogicalResult ScaledMatmulOp::verify() {
       failed(verifyQuantized(*this, "rhs", getRhsScheme(), getRhs(),
                              getRhsMicro())))
     return failure();
+  if (getLhsScheme().isQuantized() != getRhsScheme().isQuantized())
+    return emitOpError("cannot multiply ")
+           << getLhsScheme().getElementType() << " and "
+           << getRhsScheme().getElementType()
+           << ": both operands must be FP8, or both bf16";
   return verifyDestinationStyle(*this);
 }
 
@@ -268,13 +273,18 @@ LogicalResult ScaledMatmulOp::verify() {
 LogicalResult MmaOp::verify() {
   VectorType lhs = getLhs().getType(), rhs = getRhs().getType();
   VectorType acc = getAcc().getType();
+  if (lhs.getElementType().isBF16() != rhs.getElementType().isBF16())
+    return emitOpError("cannot multiply ")
+           << lhs.getElementType() << " and " << rhs.getElementType()
+           << ": both tiles must be FP8, or both bf16";
   if (lhs.getDimSize(1) != rhs.getDimSize(1))
     return emitOpError("lhs M x K is ")
            << shapeString(lhs.getShape()) << " and rhs N x K is "
            << shapeString(rhs.getShape()) << ", but K must agree";
-  if (lhs.getDimSize(1) % kMmaStepK != 0)
-    return emitOpError("K must be a multiple of ")
-           << kMmaStepK << ", but is " << lhs.getDimSize(1);
+  if (!isTileK(lhs.getDimSize(1)))
+    return emitOpError("K must be ")
+           << kMinTileK << " or a multiple of " << kMmaStepK << ", but is "
+           << lhs.getDimSize(1);
   if (acc.getDimSize(0) != lhs.getDimSize(0) ||
       acc.getDimSize(1) != rhs.getDimSize(0))
     return emitOpError("the accumulator must be ")

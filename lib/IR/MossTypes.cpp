@@ -32,9 +32,10 @@ LogicalResult ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "a channel needs at least one tile";
   for (VectorType tile : tiles)
     if (tile.getRank() != 2 || tile.isScalable() ||
-        !isa<Float8E4M3FNType, Float8E5M2Type>(tile.getElementType()))
+        !isa<Float8E4M3FNType, Float8E5M2Type, BFloat16Type>(
+            tile.getElementType()))
       return emitError() << "a channel's tiles must be two-dimensional vectors "
-                            "of f8E4M3FN or f8E5M2, but got "
+                            "of f8E4M3FN, f8E5M2 or bf16, but got "
                          << tile;
   return success();
 }

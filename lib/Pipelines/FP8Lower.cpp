@@ -52,6 +52,8 @@ static void addQuantizePasses(OpPassManager &pm,
   quantize.rhsScheme = options.rhsScheme;
   quantize.lhsGroup = options.lhsGroup;
   quantize.rhsGroup = options.rhsGroup;
+  quantize.lhsFormat = options.lhsFormat;
+  quantize.rhsFormat = options.rhsFormat;
   quantize.global = options.global;
   quantize.rounding = options.rounding;
   quantize.accumulate = options.accumulate;
@@ -216,7 +218,9 @@ static std::string findIneffectiveOption(const FP8LowerOptions &options,
   }
   if (!options.prefix.empty() && !options.cInterface)
     return describe("prefix", "without c-interface");
-  if (options.accumulate == "fast" && options.promoteInterval.hasValue())
+  bool isFast = options.accumulate == "fast" ||
+                (options.accumulate.empty() && options.scheme == "bf16");
+  if (isFast && options.promoteInterval.hasValue())
     return describe("promote-interval", "with accumulate=fast");
   return "";
 }

@@ -65,10 +65,10 @@ private:
                << "option 'tile' takes three extents M,N,K, but got "
                << tile.size();
       if (llvm::any_of(tile, [](int64_t extent) { return extent <= 0; }) ||
-          tile[2] % kMmaStepK != 0)
+          !isTileK(tile[2]))
         return emitError(getOperation()->getLoc())
-               << "option 'tile' takes positive extents, K a multiple of "
-               << kMmaStepK;
+               << "option 'tile' takes positive extents, K " << kMinTileK
+               << " or a multiple of " << kMmaStepK;
       if (*llvm::max_element(tile) > ScheduleAttr::kMaxTileExtent)
         return emitError(getOperation()->getLoc())
                << "option 'tile' takes extents of at most "
@@ -85,9 +85,17 @@ private:
   }
 
   static WalkResult checkBudget(const TargetInfo &info, ScaledMatmulOp op) {
+    for (SchemeAttr scheme : {op.getLhsScheme(), op.getRhsScheme()})
+      if (scheme.getGroupK() % kMmaStepK != 0)
+        return op.emitOpError("has micro groups of ")
+               << scheme.getGroupK()
+               << " elements along K, but the matrix unit "
+               << "of " << info.name << " takes steps of " << kMmaStepK
+               << "; quantize with multiples of it, or for target 'cpu'";
     ScheduleAttr schedule = *op.getSchedule();
     return LogicalResult(
         computeKernelBudget([&] { return op.emitOpError(); }, info, schedule,
+                            op.getLhsScheme().getElementType(),
                             getTileSums(op, schedule.getTileK())));
   }
 };

@@ -23,21 +23,27 @@ using namespace mlir::moss;
 
 static constexpr llvm::StringLiteral kCategory = "moss-fuse-accumulator";
 
-/// Say what keeping the sum in the matrix unit costs. One step aligns 32
+/// Say what keeping the sum in the matrix unit costs. One step on FP8 aligns 32
 /// products and the accumulator to the largest of them, cuts each toward zero
 /// at 13 fraction bits, and cuts the sum once more (MMA-Sim, arXiv 2511.10909):
-/// 32 terms lose less than 2^-13 of the largest, and their sum 2^-13 of itself.
-/// docs/Numerics.md derives the bound of the whole sum from this.
+/// 32 terms lose less than 2^-13 of the largest, and their sum 2^-13 of itself,
+/// together less than 33 * 2^-13 of the largest product or partial sum
+/// (docs/Numerics.md derives the bound of the whole sum from this). On bf16 it
+/// is 17 terms at 25 fraction bits and the sum at 23, less than 21 * 2^-25.
 static void remarkBound(scf::ForOp loop, MmaOp mma) {
+  Type elementType = mma.getLhs().getType().getElementType();
+  int64_t stepK = getMmaStepK(elementType);
   std::optional<int64_t> extent = getConstantIntValue(loop.getUpperBound());
-  std::string steps =
-      extent ? std::to_string(llvm::divideCeil(*extent, kMmaStepK)) : "K / 32";
+  std::string steps = extent ? std::to_string(llvm::divideCeil(*extent, stepK))
+                             : "K / " + std::to_string(stepK);
+  std::string loss = elementType.isBF16() ? "21 * 2^-25" : "33 * 2^-13";
   remark::passed(mma.getLoc(),
                  remark::RemarkOpts::name("fast").category(kCategory))
       << "the whole sum stays in the matrix unit: each of " + steps +
-             " steps may lose up to 33 * 2^-13 of the largest partial sum or "
-             "product, toward zero; #moss.accumulate<promoted(128)> bounds "
-             "this by 4 steps";
+             " steps may lose up to " + loss +
+             " of the largest partial sum or product, toward zero; "
+             "#moss.accumulate<promoted(128)> bounds this by " +
+             std::to_string(128 / stepK) + " steps";
 }
 
 /// Fuse `carried + mma(a, b, 0)` into `mma(a, b, carried)`.

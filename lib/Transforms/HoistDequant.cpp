@@ -88,7 +88,8 @@ static bool isSumOfProducts(Value value, SmallPtrSetImpl<Operation *> &loops) {
   if (matchPattern(value, m_AnyZeroFloat()))
     return true;
   if (auto mma = value.getDefiningOp<MmaOp>())
-    return isSumOfProducts(mma.getAcc(), loops);
+    return !mma.getLhs().getType().getElementType().isBF16() &&
+           isSumOfProducts(mma.getAcc(), loops);
   if (auto add = value.getDefiningOp<arith::AddFOp>())
     return isSumOfProducts(add.getLhs(), loops) &&
            isSumOfProducts(add.getRhs(), loops);

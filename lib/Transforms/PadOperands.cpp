@@ -22,20 +22,24 @@ namespace mlir::moss {
 using namespace mlir;
 using namespace mlir::moss;
 
-/// Bytes of which the copy engine's row strides and bases are multiples; also
-/// elements, since a payload element is one byte.
+/// Bytes of which the copy engine's row strides and bases are multiples.
 static constexpr int64_t kRowAlignment = 16;
+
+/// The same in elements of `type`.
+static int64_t getRowUnit(MemRefType type) {
+  return kRowAlignment / getElementBytes(type.getElementType());
+}
 
 /// Whether the rows of an allocation are whole units by their static or
 /// computed length.
 static bool hasAlignedRows(memref::AllocOp alloc) {
+  int64_t unit = getRowUnit(alloc.getType());
   int64_t cols = alloc.getType().getShape().back();
   if (!ShapedType::isDynamic(cols))
-    return cols % kRowAlignment == 0;
+    return cols % unit == 0;
   auto length =
       alloc.getDynamicSizes().back().getDefiningOp<affine::AffineApplyOp>();
-  return length &&
-         length.getAffineMap().getResult(0).isMultipleOf(kRowAlignment);
+  return length && length.getAffineMap().getResult(0).isMultipleOf(unit);
 }
 
 /// Whether the copy engine can read `payload`, as far as the program shows:
@@ -59,9 +63,9 @@ static bool isReachable(Value payload) {
   }
   if (auto alloc = payload.getDefiningOp<memref::AllocOp>())
     return alloc.getType().getLayout().isIdentity() && hasAlignedRows(alloc);
-  return !ShapedType::isDynamic(strides[0]) &&
-         strides[0] % kRowAlignment == 0 && !ShapedType::isDynamic(offset) &&
-         offset % kRowAlignment == 0;
+  int64_t unit = getRowUnit(type);
+  return !ShapedType::isDynamic(strides[0]) && strides[0] % unit == 0 &&
+         !ShapedType::isDynamic(offset) && offset % unit == 0;
 }
 
 /// Copy `payload` into a buffer with rows of whole units, freed after `op`.
@@ -69,8 +73,8 @@ static Value copyPadded(ImplicitLocOpBuilder &b, Operation *op, Value payload) {
   auto type = cast<MemRefType>(payload.getType());
   OpFoldResult rows = memref::getMixedSize(b, b.getLoc(), payload, 0);
   OpFoldResult cols = memref::getMixedSize(b, b.getLoc(), payload, 1);
-  AffineExpr length =
-      b.getAffineSymbolExpr(0).ceilDiv(kRowAlignment) * kRowAlignment;
+  int64_t unit = getRowUnit(type);
+  AffineExpr length = b.getAffineSymbolExpr(0).ceilDiv(unit) * unit;
   OpFoldResult padded = affine::makeComposedFoldedAffineApply(
       b, b.getLoc(), AffineMap::get(0, 1, length), {cols});
   SmallVector<int64_t> shape;

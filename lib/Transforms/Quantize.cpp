@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// moss-quantize: from BF16 contractions to quantize and scaled_matmul.
+// moss-quantize: from BF16 contractions to quantize and scaled_matmul, or to
+// scaled_matmul alone where the scheme keeps BF16.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,8 +32,8 @@ namespace mlir::moss {
 using namespace mlir;
 using namespace mlir::moss;
 
-/// The copy engine of the target wants rows that begin at multiples of 16
-/// bytes, which are 16 elements of FP8.
+/// The copy engine of the target wants rows that begin at multiples of so many
+/// bytes.
 static constexpr int64_t kRowAlignment = 16;
 
 //===----------------------------------------------------------------------===//
@@ -178,6 +179,11 @@ static LogicalResult checkGroupsFit(linalg::LinalgOp op, StringRef name,
 //===----------------------------------------------------------------------===//
 
 namespace {
+/// An operand of scaled_matmul, with the scales that its scheme has.
+struct Factor {
+  Value matrix, micro, global;
+};
+
 /// Rewrites matmuls under one scheme, quantizing each operand once per
 /// orientation and scheme wherever an earlier quantize dominates.
 class Quantizer {
@@ -188,6 +194,8 @@ public:
   void rewrite(Matmul &matmul, RewriterBase &rewriter);
 
 private:
+  Factor getFactor(OpBuilder &builder, Operation *user, Value source,
+                   bool transposed, SchemeAttr scheme);
   QuantizeOp getQuantized(OpBuilder &builder, Operation *user, Value source,
                           bool transposed, SchemeAttr scheme);
 
@@ -207,18 +215,19 @@ static OpFoldResult divideAndScale(OpBuilder &builder, Location loc,
       builder, loc, symbol.ceilDiv(divisor) * factor, {extent});
 }
 
-/// A destination for the payload whose rows keep the alignment in memory. The
+/// A destination for an operand whose rows keep the alignment in memory. The
 /// slack is in an alloc_tensor and not in a tensor.empty, since CSE would merge
 /// the latter, and bufferization then copies one without the slack.
-static Value createPayload(OpBuilder &builder, Location loc, OpFoldResult outer,
+static Value createAligned(OpBuilder &builder, Location loc, OpFoldResult outer,
                            OpFoldResult k, Type elementType) {
   std::optional<int64_t> staticK = getConstantIntValue(k);
+  int64_t unit = kRowAlignment / getElementBytes(elementType);
   // Without rows there is nothing to align, and no slice to take either:
   // verification finds offset 0 out of bounds.
-  if ((staticK && *staticK % kRowAlignment == 0) || isZeroInteger(outer))
+  if ((staticK && *staticK % unit == 0) || isZeroInteger(outer))
     return tensor::EmptyOp::create(builder, loc, {outer, k}, elementType);
-  SmallVector<OpFoldResult> padded{
-      outer, divideAndScale(builder, loc, k, kRowAlignment, kRowAlignment)};
+  SmallVector<OpFoldResult> padded{outer,
+                                   divideAndScale(builder, loc, k, unit, unit)};
   SmallVector<Value> dynamicSizes;
   SmallVector<int64_t> shape;
   dispatchIndexOpFoldResults(padded, dynamicSizes, shape);
@@ -250,7 +259,7 @@ static QuantizeOp createQuantize(OpBuilder &builder, Location loc, Value source,
   if (transposed)
     std::swap(sizes[0], sizes[1]);
   SmallVector<Value> inits{
-      createPayload(builder, loc, sizes[0], sizes[1], scheme.getElementType())};
+      createAligned(builder, loc, sizes[0], sizes[1], scheme.getElementType())};
   Value micro, global;
   if (scheme.hasMicro())
     inits.push_back(micro =
@@ -278,21 +287,43 @@ QuantizeOp Quantizer::getQuantized(OpBuilder &builder, Operation *user,
   return candidates.back();
 }
 
+/// An operand that stays BF16, stored with K innermost.
+static Value orient(OpBuilder &builder, Location loc, Value source,
+                    bool transposed) {
+  if (!transposed)
+    return source;
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, source);
+  Value destination = createAligned(builder, loc, sizes[1], sizes[0],
+                                    getElementTypeOrSelf(source));
+  return linalg::TransposeOp::create(builder, loc, source, destination,
+                                     ArrayRef<int64_t>{1, 0})
+      ->getResult(0);
+}
+
+Factor Quantizer::getFactor(OpBuilder &builder, Operation *user, Value source,
+                            bool transposed, SchemeAttr scheme) {
+  if (!scheme.isQuantized())
+    return {orient(builder, user->getLoc(), source, transposed), {}, {}};
+  QuantizeOp quantized =
+      getQuantized(builder, user, source, transposed, scheme);
+  return {quantized.getPayloadResult(), quantized.getMicroResult(),
+          quantized.getGlobalResult()};
+}
+
 void Quantizer::rewrite(Matmul &matmul, RewriterBase &rewriter) {
   Operation *op = matmul.op;
   rewriter.setInsertionPoint(op);
-  QuantizeOp lhs = getQuantized(rewriter, op, matmul.getLhs(),
-                                matmul.lhsTransposed, scheme.lhs);
-  QuantizeOp rhs = getQuantized(rewriter, op, matmul.getRhs(),
-                                matmul.rhsTransposed, scheme.rhs);
+  Factor lhs = getFactor(rewriter, op, matmul.getLhs(), matmul.lhsTransposed,
+                         scheme.lhs);
+  Factor rhs = getFactor(rewriter, op, matmul.getRhs(), matmul.rhsTransposed,
+                         scheme.rhs);
   Value zeros = matmul.getInit();
   Value destination = getDestinationOfZeros(rewriter, zeros);
   Value init = destination ? destination : zeros;
   rewriter.replaceOpWithNewOp<ScaledMatmulOp>(
       op, TypeRange(init.getType()), scheme.accumulate,
-      /*accumulates=*/!destination, scheme.lhs, lhs.getPayloadResult(),
-      lhs.getMicroResult(), lhs.getGlobalResult(), scheme.rhs,
-      rhs.getPayloadResult(), rhs.getMicroResult(), rhs.getGlobalResult(), init,
+      /*accumulates=*/!destination, scheme.lhs, lhs.matrix, lhs.micro,
+      lhs.global, scheme.rhs, rhs.matrix, rhs.micro, rhs.global, init,
       /*schedule=*/ScheduleAttr());
   if (destination && isOpTriviallyDead(zeros.getDefiningOp()))
     rewriter.eraseOp(zeros.getDefiningOp());
@@ -321,10 +352,10 @@ struct QuantizePass : moss::impl::MossQuantizeBase<QuantizePass> {
   using MossQuantizeBase::MossQuantizeBase;
 
   LogicalResult initialize(MLIRContext *context) override {
-    FailureOr<MatmulScheme> parsed =
-        parseSchemeOptions({scheme, lhsScheme, rhsScheme, lhsGroup, rhsGroup,
-                            global, rounding, accumulate, promoteInterval},
-                           UnknownLoc::get(context));
+    FailureOr<MatmulScheme> parsed = parseSchemeOptions(
+        {scheme, lhsScheme, rhsScheme, lhsGroup, rhsGroup, lhsFormat, rhsFormat,
+         global, rounding, accumulate, promoteInterval},
+        UnknownLoc::get(context));
     if (failed(parsed))
       return failure();
     matmulScheme = *parsed;
@@ -339,15 +370,31 @@ struct QuantizePass : moss::impl::MossQuantizeBase<QuantizePass> {
     IRRewriter rewriter(&getContext());
     for (Matmul &matmul : matmuls) {
       remark::passed(matmul.op.getLoc(), remarkOpts("quantized", matmul.op))
-          << remark::add("quantized to FP8")
+          << remark::add(matmulScheme.lhs.isQuantized() ? "quantized to FP8"
+                                                        : "kept in BF16")
           << remark::metric("lhs", toString(matmulScheme.lhs))
           << remark::metric("rhs", toString(matmulScheme.rhs))
           << remark::metric("accumulate", toString(matmulScheme.accumulate));
+      remarkTransposes(matmul);
       quantizer.rewrite(matmul, rewriter);
     }
   }
 
 private:
+  /// Quantization transposes on its way; BF16 operands are copied for it.
+  void remarkTransposes(Matmul &matmul) {
+    if (matmulScheme.lhs.isQuantized())
+      return;
+    for (auto [name, transposed] : {std::pair{"left", matmul.lhsTransposed},
+                                    {"right", matmul.rhsTransposed}})
+      if (transposed)
+        remark::missed(matmul.op.getLoc(), remarkOpts("transposed", matmul.op))
+            << (StringRef("the ") + name +
+                " operand is transposed first, in a pass of its own: it is not "
+                "stored with K innermost")
+                   .str();
+  }
+
   /// The matmuls to rewrite, in the order in which they run. The others get a
   /// remark.
   LogicalResult collect(SmallVectorImpl<Matmul> &matmuls) {

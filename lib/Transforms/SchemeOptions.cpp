@@ -19,10 +19,68 @@ struct OperandOptions {
   StringRef name;
   StringRef scheme;
   StringRef group;
+  StringRef format;
 };
 } // namespace
 
 /// `outer,k`, each a positive integer or `full`, which is stored as 0.
+namespace {
+/// What the options say for both operands.
+struct CommonOptions {
+  /// As the option says, and what it is if that is not given.
+  std::optional<GlobalScale> global;
+  GlobalScale defaultGlobal;
+  ExponentRounding rounding;
+};
+
+/// The scheme of an operand with micro scales, by name.
+struct MicroScheme {
+  StringLiteral name;
+  bool isFP32;
+  int64_t groupOuter, groupK;
+};
+
+/// The schemes of both operands, by one name.
+struct System {
+  StringLiteral name, lhs, rhs;
+  GlobalScale global;
+};
+} // namespace
+
+static constexpr MicroScheme kMicroSchemes[] = {
+    {"rows", false, 1, 0},
+    {"mx", false, 1, 32},
+    {"group", true, 1, 128},
+    {"block", true, 128, 128},
+};
+
+static constexpr System kSystems[] = {
+    {"two-level", "rows", "tensor", GlobalScale::JIT},
+    {"per-tensor", "tensor", "tensor", GlobalScale::JIT},
+    {"per-group", "group", "block", GlobalScale::Unit},
+    {"per-group-1x128", "group", "group", GlobalScale::Unit},
+    {"mx", "mx", "mx", GlobalScale::Unit},
+    {"bf16", "bf16", "bf16", GlobalScale::Unit},
+};
+
+static const MicroScheme *lookupMicroScheme(StringRef name) {
+  const auto *found = llvm::find_if(
+      kMicroSchemes, [&](const MicroScheme &s) { return s.name == name; });
+  return found == std::end(kMicroSchemes) ? nullptr : found;
+}
+
+static FailureOr<System> lookupSystem(StringRef name, Location loc) {
+  const auto *found =
+      llvm::find_if(kSystems, [&](const System &s) { return s.name == name; });
+  if (found != std::end(kSystems))
+    return *found;
+  InFlightDiagnostic diag = emitError(loc) << "option 'scheme' must be one of ";
+  llvm::interleaveComma(kSystems, diag, [&](const System &system) {
+    diag << "'" << system.name << "'";
+  });
+  return diag << ", but is '" << name << "'";
+}
+
 static FailureOr<std::pair<int64_t, int64_t>>
 parseGroup(const OperandOptions &operand, Location loc) {
   auto parseExtent = [](StringRef text, int64_t &extent) {
@@ -44,54 +102,109 @@ parseGroup(const OperandOptions &operand, Location loc) {
 }
 
 /// A global scale that the program does not have to hand over.
-static FailureOr<GlobalScale> parseGlobal(StringRef text, Location loc) {
-  std::optional<GlobalScale> global = symbolizeGlobalScale(text);
-  if (!global)
+/// The global scale that the option asks for; absent if it was not given.
+static FailureOr<std::optional<GlobalScale>> parseGlobal(StringRef text,
+                                                         Location loc) {
+  std::optional<GlobalScale> global;
+  if (text.empty())
+    return global;
+  if (!(global = symbolizeGlobalScale(text)))
     return emitError(loc) << "option 'global' must be 'jit' or 'unit', but is '"
                           << text << "'";
-  return *global;
+  return global;
 }
 
-/// The attribute for `rows`, `mx` or `tensor`, with the other options applied.
-static FailureOr<SchemeAttr> buildNamedScheme(const OperandOptions &operand,
-                                              GlobalScale global,
-                                              ExponentRounding rounding,
-                                              Location loc) {
+/// The type of a payload; E4M3 unless the option says otherwise.
+static FailureOr<Type> parseFormat(const OperandOptions &operand,
+                                   Location loc) {
   MLIRContext *context = loc.getContext();
-  Type elementType = Float8E4M3FNType::get(context);
-  bool isMX = operand.scheme == "mx";
+  if (operand.format.empty() || operand.format == "e4m3")
+    return Type(Float8E4M3FNType::get(context));
+  if (operand.format == "e5m2")
+    return Type(Float8E5M2Type::get(context));
+  return emitError(loc) << "option '" << operand.name
+                        << "-format' must be 'e4m3' or 'e5m2', but is '"
+                        << operand.format << "'";
+}
+
+static LogicalResult rejectGroup(const OperandOptions &operand, Location loc) {
+  if (operand.group.empty())
+    return success();
+  return emitError(loc) << "option '" << operand.name
+                        << "-group' needs micro scales, which scheme '"
+                        << operand.scheme
+                        << "' does not have; use 'rows' or 'mx', or leave the "
+                           "option out";
+}
+
+static FailureOr<SchemeAttr> buildBF16Scheme(const OperandOptions &operand,
+                                             std::optional<GlobalScale> global,
+                                             Location loc) {
+  if (failed(rejectGroup(operand, loc)))
+    return failure();
+  if (!operand.format.empty())
+    return emitError(loc) << "option '" << operand.name
+                          << "-format' has no effect on scheme 'bf16', which "
+                             "has no payload";
+  if (global && *global != GlobalScale::Unit)
+    return emitError(loc) << "option 'global' is '"
+                          << stringifyGlobalScale(*global)
+                          << "', but scheme 'bf16' has no scales";
+  MLIRContext *context = loc.getContext();
+  return SchemeAttr::get(context, BFloat16Type::get(context), Type(), 0, 0,
+                         GlobalScale::Unit, ExponentRounding::Ceil);
+}
+
+static FailureOr<SchemeAttr> buildNamedScheme(const OperandOptions &operand,
+                                              const CommonOptions &common,
+                                              Location loc) {
+  if (operand.scheme == "bf16")
+    return buildBF16Scheme(operand, common.global, loc);
+  MLIRContext *context = loc.getContext();
+  FailureOr<Type> elementType = parseFormat(operand, loc);
+  if (failed(elementType))
+    return failure();
+  GlobalScale global = common.global.value_or(common.defaultGlobal);
   if (operand.scheme == "tensor") {
-    if (!operand.group.empty())
-      return emitError(loc)
-             << "option '" << operand.name
-             << "-group' needs micro scales, which scheme 'tensor' does not "
-                "have; use 'rows' or 'mx', or leave the option out";
-    return SchemeAttr::get(context, elementType, Type(), 0, 0, global,
+    if (failed(rejectGroup(operand, loc)))
+      return failure();
+    return SchemeAttr::get(context, *elementType, Type(), 0, 0, global,
                            ExponentRounding::Ceil);
   }
-  if (operand.scheme != "rows" && !isMX)
+  const MicroScheme *named = lookupMicroScheme(operand.scheme);
+  if (!named)
     return emitError(loc) << "option '" << operand.name
-                          << "-scheme' must be 'rows', 'mx', 'tensor' or a "
-                             "#moss.scheme attribute, but is '"
+                          << "-scheme' must be 'rows', 'mx', 'group', 'block', "
+                             "'tensor', 'bf16' or a #moss.scheme attribute, "
+                             "but is '"
                           << operand.scheme << "'";
-  std::pair<int64_t, int64_t> group{1, isMX ? kMmaStepK : 0};
+  std::pair<int64_t, int64_t> group{named->groupOuter, named->groupK};
   if (!operand.group.empty()) {
     FailureOr<std::pair<int64_t, int64_t>> parsed = parseGroup(operand, loc);
     if (failed(parsed))
       return failure();
     group = *parsed;
   }
-  return SchemeAttr::get(context, elementType, Float8E8M0FNUType::get(context),
-                         group.first, group.second, global, rounding);
+  // An FP32 scale leaves nothing for a global scale to do.
+  if (named->isFP32)
+    return SchemeAttr::get(context, *elementType, Float32Type::get(context),
+                           group.first, group.second,
+                           common.global.value_or(GlobalScale::Unit),
+                           ExponentRounding::Ceil);
+  return SchemeAttr::get(context, *elementType, Float8E8M0FNUType::get(context),
+                         group.first, group.second, global, common.rounding);
 }
 
-/// The attribute that is spelled out in the option.
 static FailureOr<SchemeAttr> parseSchemeText(const OperandOptions &operand,
                                              Location loc) {
-  if (!operand.group.empty())
-    return emitError(loc) << "option '" << operand.name
-                          << "-group' cannot be combined with a #moss.scheme "
-                             "attribute, which has its own group";
+  for (auto [option, text] :
+       {std::pair{"group", operand.group}, {"format", operand.format}})
+    if (!text.empty())
+      return emitError(loc)
+             << "option '" << operand.name << "-" << option
+             << "' cannot be combined with a #moss.scheme attribute, which has "
+                "its own "
+             << option;
   Attribute attribute = parseAttribute(operand.scheme, loc.getContext());
   if (!attribute)
     return emitError(loc) << "option '" << operand.name
@@ -115,31 +228,33 @@ static LogicalResult checkScheme(const OperandOptions &operand,
            << "' needs an SSA value, which a plain matmul does not have; write "
               "moss.quantize with a scale operand instead, or use 'jit' or "
               "'unit'";
-  if (scheme.getGroupK() % kMmaStepK != 0)
+  if (scheme.getGroupK() % kMinTileK != 0)
     return emitError(loc) << operand.name << " scheme " << scheme
                           << ": a group's extent along K must be 'full' or a "
                              "multiple of "
-                          << kMmaStepK << ", but is " << scheme.getGroupK();
+                          << kMinTileK << ", but is " << scheme.getGroupK();
   return success();
 }
 
 static FailureOr<SchemeAttr> parseScheme(const OperandOptions &operand,
-                                         GlobalScale global,
-                                         ExponentRounding rounding,
+                                         const CommonOptions &common,
                                          Location loc) {
-  FailureOr<SchemeAttr> scheme =
-      operand.scheme.starts_with("#")
-          ? parseSchemeText(operand, loc)
-          : buildNamedScheme(operand, global, rounding, loc);
+  FailureOr<SchemeAttr> scheme = operand.scheme.starts_with("#")
+                                     ? parseSchemeText(operand, loc)
+                                     : buildNamedScheme(operand, common, loc);
   if (failed(scheme) || failed(checkScheme(operand, *scheme, loc)))
     return failure();
   return scheme;
 }
 
-static FailureOr<AccumulateAttr> parseAccumulate(const SchemeOptions &options,
-                                                 Location loc) {
-  std::optional<AccumulateMode> mode =
-      symbolizeAccumulateMode(options.accumulate);
+/// Without a choice, a sum is promoted unless the matrix unit's accumulator is
+/// as wide as FP32, which it is for bf16.
+static FailureOr<AccumulateAttr>
+parseAccumulate(const SchemeOptions &options, bool isQuantized, Location loc) {
+  auto mode = std::optional(isQuantized ? AccumulateMode::Promoted
+                                        : AccumulateMode::Fast);
+  if (!options.accumulate.empty())
+    mode = symbolizeAccumulateMode(options.accumulate);
   if (!mode)
     return emitError(loc)
            << "option 'accumulate' must be 'promoted' or 'fast', but is '"
@@ -153,13 +268,32 @@ static FailureOr<AccumulateAttr> parseAccumulate(const SchemeOptions &options,
   return accumulate;
 }
 
+/// What the schemes of two operands must be like to be multiplied, and the
+/// options to have an effect.
+static LogicalResult checkPair(const SchemeOptions &options, SchemeAttr lhs,
+                               SchemeAttr rhs, Location loc) {
+  if (lhs.isQuantized() != rhs.isQuantized())
+    return emitError(loc) << "lhs scheme " << lhs << " and rhs scheme " << rhs
+                          << ": either both operands are quantized or both "
+                             "stay bf16";
+  auto hasExponents = [](SchemeAttr scheme) {
+    return scheme.hasMicro() && scheme.isMicroPowerOfTwo();
+  };
+  if (options.rounding != stringifyExponentRounding(ExponentRounding::Ceil) &&
+      !hasExponents(lhs) && !hasExponents(rhs))
+    return emitError(loc) << "option 'rounding' is '" << options.rounding
+                          << "', but neither operand has micro scales whose "
+                             "exponents could be rounded";
+  return success();
+}
+
 FailureOr<MatmulScheme>
 mlir::moss::parseSchemeOptions(const SchemeOptions &options, Location loc) {
-  if (options.scheme != "two-level" && options.scheme != "per-tensor")
-    return emitError(loc)
-           << "option 'scheme' must be 'two-level' or 'per-tensor', but is '"
-           << options.scheme << "'";
-  FailureOr<GlobalScale> global = parseGlobal(options.global, loc);
+  FailureOr<System> system = lookupSystem(options.scheme, loc);
+  if (failed(system))
+    return failure();
+  FailureOr<std::optional<GlobalScale>> global =
+      parseGlobal(options.global, loc);
   if (failed(global))
     return failure();
   std::optional<ExponentRounding> rounding =
@@ -169,23 +303,26 @@ mlir::moss::parseSchemeOptions(const SchemeOptions &options, Location loc) {
            << "option 'rounding' must be 'ceil', 'nearest' or 'floor', but is '"
            << options.rounding << "'";
 
-  OperandOptions lhs{"lhs", options.lhsScheme, options.lhsGroup};
-  OperandOptions rhs{"rhs", options.rhsScheme, options.rhsGroup};
+  CommonOptions common{*global, system->global, *rounding};
+  OperandOptions lhs{"lhs", options.lhsScheme, options.lhsGroup,
+                     options.lhsFormat};
+  OperandOptions rhs{"rhs", options.rhsScheme, options.rhsGroup,
+                     options.rhsFormat};
   if (lhs.scheme.empty())
-    lhs.scheme = options.scheme == "two-level" ? "rows" : "tensor";
+    lhs.scheme = system->lhs;
   // A group asks for micro scales where no scheme says otherwise.
   if (rhs.scheme.empty())
-    rhs.scheme =
-        options.scheme == "two-level" && !rhs.group.empty() ? "rows" : "tensor";
-  FailureOr<SchemeAttr> lhsScheme = parseScheme(lhs, *global, *rounding, loc);
-  FailureOr<SchemeAttr> rhsScheme = parseScheme(rhs, *global, *rounding, loc);
-  FailureOr<AccumulateAttr> accumulate = parseAccumulate(options, loc);
-  if (failed(lhsScheme) || failed(rhsScheme) || failed(accumulate))
+    rhs.scheme = system->name == "two-level" && !rhs.group.empty()
+                     ? StringRef("rows")
+                     : StringRef(system->rhs);
+  FailureOr<SchemeAttr> lhsScheme = parseScheme(lhs, common, loc);
+  FailureOr<SchemeAttr> rhsScheme = parseScheme(rhs, common, loc);
+  if (failed(lhsScheme) || failed(rhsScheme) ||
+      failed(checkPair(options, *lhsScheme, *rhsScheme, loc)))
     return failure();
-  if (*rounding != ExponentRounding::Ceil && !lhsScheme->hasMicro() &&
-      !rhsScheme->hasMicro())
-    return emitError(loc) << "option 'rounding' is '" << options.rounding
-                          << "', but neither operand has micro scales whose "
-                             "exponents could be rounded";
+  FailureOr<AccumulateAttr> accumulate =
+      parseAccumulate(options, lhsScheme->isQuantized(), loc);
+  if (failed(accumulate))
+    return failure();
   return MatmulScheme{*lhsScheme, *rhsScheme, *accumulate};
 }

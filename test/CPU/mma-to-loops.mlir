@@ -28,8 +28,9 @@
 
 // EMULATE:         scf.if {{.*}} -> (f32)
 // EMULATE:         else
-// EMULATE:           vector.reduction <maxsi>, {{.*}} : vector<32xi8> into i8
-// EMULATE:           arith.fptosi {{.*}} : vector<32xf32> to vector<32xi32>
+// EMULATE:           vector.reduction <maxsi>, {{.*}} : vector<32xi16> into i16
+// EMULATE:           arith.constant 13 : i32
+// EMULATE:           arith.fptosi {{.*}} : vector<32xf64> to vector<32xi32>
 // EMULATE:           vector.reduction <add>, {{.*}} : vector<32xi32> into i32
 
 // CHECK:           vector.transfer_read %{{.*}} : memref<8x4xf32>, vector<8x4xf32>
@@ -44,4 +45,21 @@ func.func @chain(%a: vector<8x64xf8E4M3FN>, %b: vector<4x64xf8E5M2>, %c: vector<
     scf.yield %e : vector<8x4xf32>
   }
   return %r : vector<8x4xf32>
+}
+
+// BF16: steps of 16.
+
+// CHECK-LABEL: @bf16
+// CHECK:         arith.extf {{.*}} : vector<16xbf16> to vector<16xf32>
+// FP32:          scf.for {{.*}} -> (vector<16xf32>)
+// EMULATE:       arith.constant dense<7> : vector<16xi16>
+// EMULATE:       arith.constant dense<127> : vector<16xi16>
+// EMULATE:       arith.constant 32640 : i16
+// EMULATE:       scf.if {{.*}} -> (f32)
+// EMULATE:         arith.constant 25 : i32
+// EMULATE:         arith.fptosi {{.*}} : vector<16xf64> to vector<16xi32>
+// CHECK-NOT:     moss.mma
+func.func @bf16(%a: vector<8x64xbf16>, %b: vector<4x64xbf16>, %c: vector<8x4xf32>) -> vector<8x4xf32> {
+  %d = moss.mma %a, %b, %c : vector<8x64xbf16>, vector<4x64xbf16>, vector<8x4xf32>
+  return %d : vector<8x4xf32>
 }

@@ -1,7 +1,17 @@
 // RUN: moss-opt --split-input-file --verify-diagnostics %s
 
-// expected-error @below {{element type must be f8E4M3FN or f8E5M2, but got 'f16'}}
+// expected-error @below {{element type must be f8E4M3FN, f8E5M2 or bf16, but got 'f16'}}
 #scheme = #moss.scheme<f16, global = jit>
+
+// -----
+
+// expected-error @below {{a scheme of bf16 has no scales: it must be #moss.scheme<bf16, global = unit>}}
+#scheme = #moss.scheme<bf16, global = jit>
+
+// -----
+
+// expected-error @below {{a scheme of bf16 has no scales: it must be #moss.scheme<bf16, global = unit>}}
+#scheme = #moss.scheme<bf16, micro = f32, group = [1, full], global = unit, rounding = ceil>
 
 // -----
 
@@ -92,7 +102,7 @@
 
 // -----
 
-// expected-error @below {{tile K must be a multiple of 32, but got 48}}
+// expected-error @below {{tile K must be 16 or a multiple of 32, but got 48}}
 #schedule = #moss.schedule<tile = [128, 256, 48], stages = 4, consumers = 2, raster = 8, blocks = 132>
 
 // -----
@@ -102,12 +112,12 @@ func.func private @f(!moss.channel<0 x (vector<128x128xf8E4M3FN>)>)
 
 // -----
 
-// expected-error @below {{a channel's tiles must be two-dimensional vectors of f8E4M3FN or f8E5M2, but got 'vector<128xf8E4M3FN>'}}
+// expected-error @below {{a channel's tiles must be two-dimensional vectors of f8E4M3FN, f8E5M2 or bf16, but got 'vector<128xf8E4M3FN>'}}
 func.func private @f(!moss.channel<1 x (vector<128xf8E4M3FN>)>)
 
 // -----
 
-// expected-error @below {{a channel's tiles must be two-dimensional vectors of f8E4M3FN or f8E5M2, but got 'vector<128x[16]xf8E4M3FN>'}}
+// expected-error @below {{a channel's tiles must be two-dimensional vectors of f8E4M3FN, f8E5M2 or bf16, but got 'vector<128x[16]xf8E4M3FN>'}}
 func.func private @f(!moss.channel<1 x (vector<128x[16]xf8E4M3FN>)>)
 
 // -----

@@ -9,7 +9,7 @@ func.func @f(%a: vector<64x32xf8E4M3FN>, %b: vector<16x64xf8E4M3FN>, %c: vector<
 // -----
 
 func.func @f(%a: vector<64x48xf8E4M3FN>, %b: vector<16x48xf8E4M3FN>, %c: vector<64x16xf32>) {
-  // expected-error @below {{K must be a multiple of 32, but is 48}}
+  // expected-error @below {{K must be 16 or a multiple of 32, but is 48}}
   %d = moss.mma %a, %b, %c : vector<64x48xf8E4M3FN>, vector<16x48xf8E4M3FN>, vector<64x16xf32>
   return
 }
@@ -175,5 +175,13 @@ func.func @f(%a: memref<?x?xf8E5M2>) {
 func.func @f(%a: memref<8x64xf8E4M3FN, strided<[1, 8]>>) {
   // expected-error @below {{needs a memref whose innermost stride is 1, but got 'memref<8x64xf8E4M3FN, strided<[1, 8]>>'}}
   %map = moss.encode_tensor_map %a : memref<8x64xf8E4M3FN, strided<[1, 8]>> -> !moss.tensor_map<128x128xf8E4M3FN, swizzle = 128>
+  return
+}
+
+// -----
+
+func.func @f(%a: vector<64x32xbf16>, %b: vector<16x32xf8E4M3FN>, %c: vector<64x16xf32>) {
+  // expected-error @below {{cannot multiply 'bf16' and 'f8E4M3FN': both tiles must be FP8, or both bf16}}
+  %d = moss.mma %a, %b, %c : vector<64x32xbf16>, vector<16x32xf8E4M3FN>, vector<64x16xf32>
   return
 }

@@ -285,3 +285,26 @@ func.func @f(%a: tensor<8x64xf8E4M3FN>, %b: tensor<16x64xf8E4M3FN>, %c: tensor<8
   %r = moss.scaled_matmul #moss.accumulate<fast> lhs(#tensor, %a : tensor<8x64xf8E4M3FN>) rhs(#tensor, %b : tensor<16x64xf8E4M3FN>) outs(%c : tensor<8x16xf16>) -> tensor<8x16xf16>
   return
 }
+
+// -----
+
+#tensor = #moss.scheme<f8E4M3FN, global = unit>
+#bf16 = #moss.scheme<bf16, global = unit>
+
+func.func @f(%a: memref<8x64xbf16>, %b: memref<16x64xf8E4M3FN>, %c: memref<8x16xf32>) {
+  // expected-error @below {{cannot multiply 'bf16' and 'f8E4M3FN': both operands must be FP8, or both bf16}}
+  moss.scaled_matmul #moss.accumulate<fast> lhs(#bf16, %a : memref<8x64xbf16>)
+    rhs(#tensor, %b : memref<16x64xf8E4M3FN>) outs(%c : memref<8x16xf32>)
+  return
+}
+
+// -----
+
+#bf16 = #moss.scheme<bf16, global = unit>
+
+// There is nothing to quantize.
+func.func @f(%x: memref<8x64xf32>, %p: memref<8x64xf8E4M3FN>) {
+  // expected-error @below {{the payload has element type 'f8E4M3FN', but its scheme says 'bf16'}}
+  moss.quantize #bf16 ins(%x : memref<8x64xf32>) payload(%p : memref<8x64xf8E4M3FN>)
+  return
+}

@@ -65,3 +65,15 @@ func.func @kernel(%a: memref<?x?xf8E4M3FN>, %i: i32, %m: index) {
   %map = moss.encode_tensor_map %a : memref<?x?xf8E4M3FN> -> !moss.tensor_map<128x128xf8E4M3FN, swizzle = 128>
   return
 }
+
+// CHECK-LABEL: func @bf16
+func.func @bf16(%a: memref<8x64xbf16>, %b: memref<16x64xbf16>, %c: memref<8x16xf32>, %i: i32) {
+  // CHECK: moss.scaled_matmul <fast> lhs(<bf16, global = unit>, %{{.*}} : memref<8x64xbf16>) rhs(<bf16, global = unit>, %{{.*}} : memref<16x64xbf16>)
+  moss.scaled_matmul #moss.accumulate<fast> lhs(#moss.scheme<bf16, global = unit>, %a : memref<8x64xbf16>)
+    rhs(#moss.scheme<bf16, global = unit>, %b : memref<16x64xbf16>) outs(%c : memref<8x16xf32>)
+  // CHECK: moss.channel : <4 x (vector<128x64xbf16>)>
+  %ch = moss.channel : !moss.channel<4 x (vector<128x64xbf16>)>
+  // CHECK: moss.get {{.*}} -> vector<128x64xbf16>
+  %t = moss.get %ch[%i] : !moss.channel<4 x (vector<128x64xbf16>)> -> vector<128x64xbf16>
+  return
+}

@@ -8,6 +8,7 @@
 // RUN: not moss-opt %s --moss-fp8-lower="target=cpu stages=3" 2>&1 | FileCheck %s --check-prefix=CPU-STAGES
 // CPU-STAGES: option 'stages' has no effect on target cpu
 // RUN: not moss-opt %s --moss-fp8-lower="accumulate=fast promote-interval=64" 2>&1 | FileCheck %s --check-prefix=FAST-INTERVAL
+// RUN: not moss-opt %s --moss-fp8-lower="scheme=bf16 promote-interval=64" 2>&1 | FileCheck %s --check-prefix=FAST-INTERVAL
 // FAST-INTERVAL: option 'promote-interval' has no effect with accumulate=fast
 
 // Targets and levels.
@@ -32,7 +33,7 @@
 // REDEFINE: %{options} = scheme=three-level
 // REDEFINE: %{prefix} = SCHEME
 // RUN: %{fails}
-// SCHEME: option 'scheme' must be 'two-level' or 'per-tensor', but is 'three-level'
+// SCHEME: option 'scheme' must be one of 'two-level', 'per-tensor', {{.*}}, but is 'three-level'
 // REDEFINE: %{options} = 'lhs-scheme="#moss.scheme<f8E4M3FN, micro>"'
 // REDEFINE: %{prefix} = MALFORMED
 // RUN: %{fails}
@@ -40,11 +41,15 @@
 // REDEFINE: %{options} = lhs-scheme=columns
 // REDEFINE: %{prefix} = NAME
 // RUN: %{fails}
-// NAME: option 'lhs-scheme' must be 'rows', 'mx', 'tensor' or a #moss.scheme attribute, but is 'columns'
+// NAME: option 'lhs-scheme' must be 'rows', 'mx', 'group', 'block', 'tensor', 'bf16' or a #moss.scheme attribute, but is 'columns'
 // REDEFINE: %{options} = lhs-group=1,100
 // REDEFINE: %{prefix} = GROUP
 // RUN: %{fails}
-// GROUP: a group's extent along K must be 'full' or a multiple of 32, but is 100
+// GROUP: a group's extent along K must be 'full' or a multiple of 16, but is 100
+// REDEFINE: %{options} = lhs-group=1,16
+// REDEFINE: %{prefix} = HALF-STEP
+// RUN: %{fails}
+// HALF-STEP: error: 'moss.scaled_matmul' op has micro groups of 16 elements along K, but the matrix unit of sm_90a takes steps of 32; quantize with multiples of it, or for target 'cpu'
 // REDEFINE: %{options} = lhs-group=1,1024
 // REDEFINE: %{prefix} = FIT
 // RUN: %{fails}

@@ -1,6 +1,6 @@
 // RUN: moss-opt %s --moss-choose-schedule -split-input-file -verify-diagnostics
 // RUN: moss-opt %s --moss-choose-schedule="target=cpu" -split-input-file | FileCheck %s
-// CHECK-COUNT-4: moss.scaled_matmul
+// CHECK-COUNT-6: moss.scaled_matmul
 
 #tensor = #moss.scheme<f8E4M3FN, global = jit>
 
@@ -52,5 +52,31 @@ func.func @many_stages(%a: memref<512x512xf8E4M3FN>, %b: memref<512x512xf8E4M3FN
     lhs(#tensor, %a : memref<512x512xf8E4M3FN>) rhs(#tensor, %b : memref<512x512xf8E4M3FN>)
     outs(%c : memref<512x512xf32>)
     schedule(<tile = [128, 128, 128], stages = 1152921504606846976, consumers = 2, raster = 8, blocks = 132>)
+  return
+}
+
+// -----
+
+#bf16 = #moss.scheme<bf16, global = unit>
+
+func.func @bf16_rows(%a: memref<512x512xbf16>, %b: memref<512x512xbf16>, %c: memref<512x512xf32>) {
+  // expected-error @+1 {{tile K = 128 gives rows of 256 bytes of 'bf16', but shared-memory swizzles know rows of 32, 64 and 128}}
+  moss.scaled_matmul #moss.accumulate<fast>
+    lhs(#bf16, %a : memref<512x512xbf16>) rhs(#bf16, %b : memref<512x512xbf16>)
+    outs(%c : memref<512x512xf32>)
+    schedule(<tile = [128, 128, 128], stages = 4, consumers = 2, raster = 8, blocks = 132>)
+  return
+}
+
+// -----
+
+#bf16 = #moss.scheme<bf16, global = unit>
+
+func.func @bf16_stages(%a: memref<512x512xbf16>, %b: memref<512x512xbf16>, %c: memref<512x512xf32>) {
+  // expected-error @+1 {{the schedule needs 278608 bytes of shared memory, but sm_90a has 232448}}
+  moss.scaled_matmul #moss.accumulate<fast>
+    lhs(#bf16, %a : memref<512x512xbf16>) rhs(#bf16, %b : memref<512x512xbf16>)
+    outs(%c : memref<512x512xf32>)
+    schedule(<tile = [128, 256, 64], stages = 5, consumers = 2, raster = 8, blocks = 132>)
   return
 }

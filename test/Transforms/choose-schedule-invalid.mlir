@@ -4,9 +4,9 @@
 // RUN: not moss-opt --moss-choose-schedule="tile=128,128" %s 2>&1 | FileCheck %s --check-prefix=RANK
 // RANK: error: option 'tile' takes three extents M,N,K, but got 2
 // RUN: not moss-opt --moss-choose-schedule="tile=128,128,48" %s 2>&1 | FileCheck %s --check-prefix=STEP
-// STEP: error: option 'tile' takes positive extents, K a multiple of 32
+// STEP: error: option 'tile' takes positive extents, K 16 or a multiple of 32
 // RUN: not moss-opt --moss-choose-schedule="tile=-128,128,64" %s 2>&1 | FileCheck %s --check-prefix=NEGATIVE
-// NEGATIVE: error: option 'tile' takes positive extents, K a multiple of 32
+// NEGATIVE: error: option 'tile' takes positive extents, K 16 or a multiple of 32
 // RUN: not moss-opt --moss-choose-schedule="target=cpu tile=4294967296,32,32" %s 2>&1 | FileCheck %s --check-prefix=LARGE
 // LARGE: error: option 'tile' takes extents of at most 4096
 // RUN: not moss-opt --moss-choose-schedule="stages=-1" %s 2>&1 | FileCheck %s --check-prefix=STAGES
@@ -30,7 +30,7 @@
 // RUN: not moss-opt --moss-choose-schedule="tile=640,64,128" %s 2>&1 | FileCheck %s --check-prefix=TALL
 // TALL: error: 'moss.scaled_matmul' op tile M = 640 gives each consumer more than 256 rows
 // RUN: not moss-opt --moss-choose-schedule="tile=128,128,256" %s 2>&1 | FileCheck %s --check-prefix=K
-// K: error: 'moss.scaled_matmul' op tile K = 256 must be 32, 64 or 128, the rows that shared-memory swizzles know
+// K: error: 'moss.scaled_matmul' op tile K = 256 gives rows of 256 bytes of 'f8E4M3FN', but shared-memory swizzles know rows of 32, 64 and 128
 // RUN: not moss-opt --moss-choose-schedule="consumers=4 tile=256,64,128" %s 2>&1 | FileCheck %s --check-prefix=ROLES
 // ROLES: error: 'moss.scaled_matmul' op 4 consumers do not fit a thread block: at most 3
 // Extents whose products would not fit 64 bits.

@@ -58,8 +58,8 @@ func.func @promoted(%a: memref<512x1024xf8E4M3FN>, %b: memref<512x1024xf8E4M3FN>
 // of the smaller stages fit.
 // CHECK-LABEL: func @narrow_k(
 // CHECK: schedule(<tile = [192, 128, 64], stages = 8,
-// CHECK: schedule(<tile = [256, 128, 32], stages = 8,
-// CHECK: schedule(<tile = [256, 128, 64], stages = 8,
+// CHECK: schedule(<tile = [192, 128, 32], stages = 8,
+// CHECK: schedule(<tile = [192, 128, 64], stages = 8,
 // CPU-LABEL: func @narrow_k(
 // CPU: schedule(<tile = [32, 32, 64],
 // CPU: schedule(<tile = [32, 32, 32],

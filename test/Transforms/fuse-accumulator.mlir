@@ -99,3 +99,21 @@ func.func @leave_alone(%a: !a, %t: !c, %K: index) -> (!c, !c, !c, !c, !c) {
   } {moss.accumulate = #moss.accumulate<fast>}
   return %0#0, %0#1, %0#2, %0#3, %0#4 : !c, !c, !c, !c, !c
 }
+
+// The accumulator of bf16 products is a whole f32.
+// CHECK-LABEL: func @bf16(
+// CHECK:       scf.for %{{.*}} iter_args(%[[C:[a-z0-9_]+]] =
+// CHECK-NEXT:    moss.mma %{{.*}}, %{{.*}}, %[[C]]
+func.func @bf16(%a: vector<32x64xbf16>) -> !c {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c1000 = arith.constant 1000 : index
+  %zero = arith.constant dense<0.0> : !c
+  %acc = scf.for %k = %c0 to %c1000 step %c64 iter_args(%c = %zero) -> (!c) {
+    // expected-remark @+1 {{each of 63 steps may lose up to 21 * 2^-25 of the largest partial sum or product, toward zero; #moss.accumulate<promoted(128)> bounds this by 8 steps}}
+    %p = moss.mma %a, %a, %zero : vector<32x64xbf16>, vector<32x64xbf16>, !c
+    %s = arith.addf %c, %p : !c
+    scf.yield %s : !c
+  } {moss.accumulate = #moss.accumulate<fast>}
+  return %acc : !c
+}

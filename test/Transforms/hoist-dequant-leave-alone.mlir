@@ -173,3 +173,23 @@ func.func @not_products(%a: !a, %t: !c, %e: !rows, %K: index) -> (!c, !c) {
   }
   return %acc, %acc1 : !c, !c
 }
+
+// Products of bf16 may overflow f32 by themselves.
+// CHECK-LABEL: func @bf16(
+// CHECK:       scf.for
+// CHECK:         moss.rescale
+// CHECK:       }
+// CHECK-NEXT:  return
+func.func @bf16(%a: vector<32x64xbf16>, %e: !rows, %K: index) -> !c {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant dense<0.0> : !c
+  %acc = scf.for %k = %c0 to %K step %c64 iter_args(%c = %zero) -> (!c) {
+    %p = moss.mma %a, %a, %zero : vector<32x64xbf16>, vector<32x64xbf16>, !c
+    // expected-remark @+1 {{left in the loop: what it rescales is not known to be a sum of products of FP8 values}}
+    %r = moss.rescale %p rows(%e : !rows) : !c
+    %s = arith.addf %c, %r : !c
+    scf.yield %s : !c
+  }
+  return %acc : !c
+}

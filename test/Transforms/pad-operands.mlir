@@ -37,3 +37,19 @@ func.func @views(%m: index, %k: index, %b: memref<?x?xf8E4M3FN, strided<[?, 2]>>
     rhs(#s, %b : memref<?x?xf8E4M3FN, strided<[?, 2]>>) outs(%c : memref<?x?xf32>)
   return
 }
+
+// -----
+
+#s = #moss.scheme<bf16, global = unit>
+
+// 16 bytes are 8 elements.
+// CHECK-LABEL: func @bf16(
+// CHECK-SAME:      %[[A:.*]]: memref<8x40xbf16>, %[[B:.*]]: memref<16x40xbf16, strided<[44, 1]>>
+// CHECK:         memref.alloc() : memref<16x40xbf16>
+// CHECK:         moss.scaled_matmul {{.*}} %[[A]] :
+func.func @bf16(%a: memref<8x40xbf16>, %b: memref<16x40xbf16, strided<[44, 1]>>, %c: memref<8x16xf32>) {
+  // expected-remark @below {{the right payload is copied first}}
+  moss.scaled_matmul #moss.accumulate<fast> lhs(#s, %a : memref<8x40xbf16>)
+    rhs(#s, %b : memref<16x40xbf16, strided<[44, 1]>>) outs(%c : memref<8x16xf32>)
+  return
+}

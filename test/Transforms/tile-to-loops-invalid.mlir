@@ -29,7 +29,7 @@ func.func @tensors(%a: tensor<64x256xf8E4M3FN>, %b: tensor<64x256xf8E4M3FN>, %c:
 #mx = #moss.scheme<f8E4M3FN, micro = f8E8M0FNU, group = [1, 32], global = unit, rounding = ceil>
 
 func.func @group(%a: memref<64x256xf8E4M3FN>, %am: memref<64x8xf8E8M0FNU>, %b: memref<64x256xf8E4M3FN>, %c: memref<64x64xf32>) {
-  // expected-error @+1 {{tile K = 128 spans several micro groups of 32 elements; use a tile K that divides it and is a multiple of 32}}
+  // expected-error @+1 {{tile K = 128 spans several micro groups of 32 elements; use a tile K that divides it and is 16 or a multiple of 32}}
   moss.scaled_matmul #moss.accumulate<fast>
     lhs(#mx, %a : memref<64x256xf8E4M3FN>) micro(%am : memref<64x8xf8E8M0FNU>)
     rhs(#tensor, %b : memref<64x256xf8E4M3FN>)
@@ -54,12 +54,12 @@ func.func @interval(%a: memref<64x256xf8E4M3FN>, %b: memref<64x256xf8E4M3FN>, %c
 // -----
 
 #tensor = #moss.scheme<f8E4M3FN, global = jit>
-#g48 = #moss.scheme<f8E4M3FN, micro = f32, group = [1, 48], global = unit, rounding = ceil>
+#g40 = #moss.scheme<f8E4M3FN, micro = f32, group = [1, 40], global = unit, rounding = ceil>
 
-func.func @group_of_48(%a: memref<64x96xf8E4M3FN>, %m: memref<64x2xf32>, %c: memref<64x64xf32>) {
-  // expected-error @+1 {{micro groups of 48 elements along K cannot be tiled; quantize with 'full' groups or multiples of 32}}
+func.func @group_of_40(%a: memref<64x80xf8E4M3FN>, %m: memref<64x2xf32>, %c: memref<64x64xf32>) {
+  // expected-error @+1 {{micro groups of 40 elements along K cannot be tiled; quantize with 'full' groups or multiples of 16}}
   moss.scaled_matmul #moss.accumulate<fast>
-    lhs(#g48, %a : memref<64x96xf8E4M3FN>) micro(%m : memref<64x2xf32>) rhs(#tensor, %a : memref<64x96xf8E4M3FN>)
+    lhs(#g40, %a : memref<64x80xf8E4M3FN>) micro(%m : memref<64x2xf32>) rhs(#tensor, %a : memref<64x80xf8E4M3FN>)
     outs(%c : memref<64x64xf32>)
     schedule(<tile = [32, 32, 32], stages = 1, consumers = 1, raster = 1, blocks = 1>)
   return

@@ -161,17 +161,19 @@ def MossMmaToLoops : Pass<"moss-mma-to-loops"> {
   let summary = "Lower moss.mma to loops for a CPU";
   let description = [{
     Operand tiles go to scratch memory of the function (on its stack, or on the
-    heap when they are large), where they are decoded once; then loops over rows and columns multiply vectors of 32
-    along K. `arithmetic` chooses how products are summed:
+    heap when they are large), where they are decoded once; then loops over rows
+    and columns multiply vectors of one step of the matrix unit along K, 32
+    elements of FP8 or 16 of bf16. `arithmetic` chooses how products are summed:
 
     - `fp32`: in f32, in a fixed order.
-    - `emulate`: to the bit as the FP8 matrix unit of Hopper does. In steps of
-      32 along K, the products and the accumulator are aligned to the largest
-      exponent among them (a product's is the sum of its operands' exponents),
-      truncated toward zero at 13 fraction bits, and added exactly; the
-      normalized sum is truncated toward zero to 13 fraction bits. A NaN, an
-      infinity times zero, or infinities of both signs give NaN 0x7fffffff. A
-      sum of zero is +0.
+    - `emulate`: to the bit as the matrix unit of Hopper does. In each step, the
+      products and the accumulator are aligned to the largest exponent among
+      them (a product's is the sum of its operands' exponents; zeros have none),
+      but at least -133, truncated toward zero at 13 fraction bits (bf16: 25), and added exactly;
+      the normalized sum is truncated toward zero to 13 fraction bits (bf16: 23,
+      and at 2^-149). A NaN, an infinity times zero, or infinities of both signs
+      give NaN 0x7fffffff. A sum of zero is +0, and one of bf16 products that
+      exceeds f32 an infinity.
 
     ```mlir
     %d = moss.mma %a, %b, %c : vector<32x128xf8E4M3FN>, vector<32x128xf8E4M3FN>, vector<32x32xf32>

@@ -40,9 +40,39 @@
 
 namespace mlir::moss {
 
-/// The K extent of one step of an FP8 matrix unit; every K extent of a tile is
-/// a multiple of it.
+/// Bytes along K that one step of the matrix unit takes of a row or column.
+inline constexpr int64_t kMmaStepBytes = 32;
+
+/// The K extent of one step of the matrix unit on FP8, and of two on BF16.
 inline constexpr int64_t kMmaStepK = 32;
+
+/// The smallest K extent of a tile, and so of a micro group: half a step of
+/// FP8, whose other half is zeros.
+inline constexpr int64_t kMinTileK = 16;
+
+/// Whether a tile may have this K extent: whole steps, or half of one.
+inline bool isTileK(int64_t extent) {
+  return extent == kMinTileK || (extent > 0 && extent % kMmaStepK == 0);
+}
+
+/// Bytes of an element of an operand: 1 for FP8 and 2 for BF16.
+inline int64_t getElementBytes(Type elementType) {
+  return elementType.getIntOrFloatBitWidth() / 8;
+}
+
+/// The K extent of one step of the matrix unit on operands of `elementType`: 32
+/// for FP8 and 16 for BF16.
+inline int64_t getMmaStepK(Type elementType) {
+  return kMmaStepBytes / getElementBytes(elementType);
+}
+
+/// Bytes of an operand tile in memory, and of each of its rows.
+inline int64_t getTileBytes(VectorType tile) {
+  return tile.getNumElements() * getElementBytes(tile.getElementType());
+}
+inline int64_t getTileRowBytes(VectorType tile) {
+  return tile.getDimSize(1) * getElementBytes(tile.getElementType());
+}
 
 /// The tensor that an op may write to instead of adding to `init`, when `init`
 /// is known to be all zeros: the destination of a fill, or a new tensor.empty

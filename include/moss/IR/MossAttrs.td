@@ -60,7 +60,7 @@ def Moss_SchemeAttr : Moss_Attr<"Scheme", "scheme"> {
     An element `t` of the operand is represented as `s * m[group] * q`:
 
     - `q`, the payload, of `elementType`: `f8E4M3FN` or `f8E5M2`, rounded to
-      nearest even, saturating;
+      nearest even, saturating (`bf16` see below);
     - `m`, the micro scale, one per micro group, of `microType`:
       `f8E8M0FNU` (a power of two, `2^(code - 127)`), `f32`, or absent;
     - `s`, the global scale, one FP32 number per tensor.
@@ -83,7 +83,11 @@ def Moss_SchemeAttr : Moss_Attr<"Scheme", "scheme"> {
     integer; `floor` is `floor(log2(amax / s)) - emax`, the OCP MX rule. The
     last two may saturate and exist for comparison.
 
+    A scheme of `bf16` has no scales, and `unit` as its global one: the operand
+    stays as it is, and is only multiplied in the same way as others.
+
     ```mlir
+    #moss.scheme<bf16, global = unit>
     #moss.scheme<f8E4M3FN, global = jit>
     #moss.scheme<f8E4M3FN, micro = f8E8M0FNU, group = [1, full], global = jit, rounding = ceil>
     ```
@@ -98,6 +102,8 @@ def Moss_SchemeAttr : Moss_Attr<"Scheme", "scheme"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
+    /// Whether the operand is quantized at all, to FP8.
+    bool isQuantized() const { return !getElementType().isBF16(); }
     /// Whether there is a micro scale per group.
     bool hasMicro() const { return static_cast<bool>(getMicroType()); }
     /// Whether every scale of the scheme that is not global is a power of two.
@@ -132,7 +138,8 @@ def Moss_AccumulateAttr : Moss_Attr<"Accumulate", "accumulate"> {
     `fast` keeps the whole sum in the accumulator of the matrix unit, which on
     Hopper holds 13 fraction bits. `promoted(k)` starts a new partial sum every
     `k` elements of K and adds it into an FP32 register; `k` is a positive
-    multiple of 32.
+    multiple of 32. For bf16 operands that accumulator is a whole f32, and `fast`
+    is what one wants.
 
     ```mlir
     #moss.accumulate<fast>

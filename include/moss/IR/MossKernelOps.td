@@ -45,7 +45,7 @@ def Moss_PutOp : Moss_Op<"put", [SameVariadicOperandSize]> {
   }];
   let arguments = (ins
     Arg<Moss_ChannelType, "", [MemWrite]>:$channel, I32:$position,
-    Arg<Variadic<AnyTypeOf<[MemRefRankOf<[F8E4M3FN, F8E5M2], [2]>,
+    Arg<Variadic<AnyTypeOf<[MemRefRankOf<[F8E4M3FN, F8E5M2, BF16], [2]>,
                             Moss_TensorMapType]>>, "", [MemRead]>:$sources,
     Variadic<Index>:$rows, Variadic<Index>:$cols);
   let assemblyFormat = [{
@@ -68,7 +68,7 @@ def Moss_GetOp : Moss_Op<"get"> {
   }];
   let arguments = (ins
     Arg<Moss_ChannelType, "", [MemRead, MemWrite]>:$channel, I32:$position);
-  let results = (outs Variadic<Moss_TileF8>:$tiles);
+  let results = (outs Variadic<Moss_TileFactor>:$tiles);
   let assemblyFormat = [{
     $channel `[` $position `]` attr-dict `:` type($channel) `->` type($tiles)
   }];
@@ -101,7 +101,7 @@ def Moss_TileDescriptorOp : Moss_Op<"tile_descriptor", [Pure]> {
     %d = moss.tile_descriptor %a row(%r) : vector<128x128xf8E4M3FN>
     ```
   }];
-  let arguments = (ins Moss_TileF8:$tile, I32:$row);
+  let arguments = (ins Moss_TileFactor:$tile, I32:$row);
   let results = (outs I64:$descriptor);
   let assemblyFormat = "$tile `row` `(` $row `)` attr-dict `:` type($tile)";
 }

@@ -40,11 +40,14 @@ def Moss_Source : Moss_Shaped<[BF16, F32], [2],
     "2-D tensor or memref of bf16 or f32">;
 def Moss_Payload : Moss_Shaped<[F8E4M3FN, F8E5M2], [2],
     "2-D tensor or memref of f8E4M3FN or f8E5M2">;
+def Moss_Factor : Moss_Shaped<[F8E4M3FN, F8E5M2, BF16], [2],
+    "2-D tensor or memref of f8E4M3FN, f8E5M2 or bf16">;
 def Moss_Micro : Moss_Shaped<[F8E8M0FNU, F32], [2],
     "2-D tensor or memref of f8E8M0FNU or f32">;
 def Moss_Scalar : Moss_Shaped<[F32], [0], "0-D tensor or memref of f32">;
 
-def Moss_TileF8 : FixedVectorOfRankAndType<[2], [F8E4M3FN, F8E5M2]>;
+def Moss_TileFactor
+    : FixedVectorOfRankAndType<[2], [F8E4M3FN, F8E5M2, BF16]>;
 def Moss_TileF32 : FixedVectorOfRankAndType<[2], [F32]>;
 def Moss_TileScale : FixedVectorOfRankAndType<[2], [F8E8M0FNU, F32]>;
 
@@ -169,7 +172,7 @@ def Moss_DequantizeOp : Moss_TensorOp<"dequantize"> {
 }
 
 def Moss_ScaledMatmulOp : Moss_TensorOp<"scaled_matmul"> {
-  let summary = "multiply two quantized matrices";
+  let summary = "multiply two matrices, quantized or in BF16";
   let description = [{
     For `lhs` `[M, K]` and `rhs` `[N, K]`, both with K innermost,
 
@@ -182,7 +185,9 @@ def Moss_ScaledMatmulOp : Moss_TensorOp<"scaled_matmul"> {
     `schedule`, when present, how the op is tiled and mapped.
 
     The micro operands are present when their scheme has micro scales. A global
-    operand that is absent is 1.
+    operand that is absent is 1. Under a scheme of bf16 the operand is no payload
+    but the matrix itself; since the matrix unit has no product of bf16 and FP8,
+    that holds for both operands or for neither.
 
     ```mlir
     %c = moss.scaled_matmul #moss.accumulate<promoted(128)>
@@ -195,11 +200,11 @@ def Moss_ScaledMatmulOp : Moss_TensorOp<"scaled_matmul"> {
     Moss_AccumulateAttr:$accumulate,
     UnitAttr:$accumulates,
     Moss_SchemeAttr:$lhs_scheme,
-    Moss_Payload:$lhs,
+    Moss_Factor:$lhs,
     Optional<Moss_Micro>:$lhs_micro,
     Optional<Moss_Scalar>:$lhs_global,
     Moss_SchemeAttr:$rhs_scheme,
-    Moss_Payload:$rhs,
+    Moss_Factor:$rhs,
     Optional<Moss_Micro>:$rhs_micro,
     Optional<Moss_Scalar>:$rhs_global,
     Moss_Source:$init,
@@ -226,19 +231,21 @@ def Moss_ScaledMatmulOp : Moss_TensorOp<"scaled_matmul"> {
 //===----------------------------------------------------------------------===//
 
 def Moss_MmaOp : Moss_Op<"mma", [Pure, AllTypesMatch<["acc", "result"]>]> {
-  let summary = "multiply two FP8 tiles and add to an f32 tile";
+  let summary = "multiply two FP8 or BF16 tiles and add to an f32 tile";
   let description = [{
     `result[m, n] = acc[m, n] + sum over k of lhs[m, k] * rhs[n, k]` for `lhs` of
-    M x K, `rhs` of N x K and `acc` of M x N. K is a multiple of 32. The order
-    and precision of the sum are the target's: exact products summed in f32 in
-    any order, or the arithmetic of the matrix unit, in steps of 32 along K in
+    M x K, `rhs` of N x K and `acc` of M x N. K is a multiple of 32,
+    or 16, which is half a step of FP8 and for a CPU only. Both operands are FP8, in either format, or both are bf16. The order and precision
+    of the sum are the target's: exact products summed in f32 in any order, or
+    the arithmetic of the matrix unit, in steps of 32 along K (16 for bf16) in
     ascending order.
 
     ```mlir
     %d = moss.mma %a, %b, %c : vector<128x128xf8E4M3FN>, vector<256x128xf8E4M3FN>, vector<128x256xf32>
     ```
   }];
-  let arguments = (ins Moss_TileF8:$lhs, Moss_TileF8:$rhs, Moss_TileF32:$acc);
+  let arguments = (ins Moss_TileFactor:$lhs, Moss_TileFactor:$rhs,
+                       Moss_TileF32:$acc);
   let results = (outs Moss_TileF32:$result);
   let assemblyFormat = [{
     $lhs `,` $rhs `,` $acc attr-dict

@@ -43,12 +43,16 @@ struct FP8LowerOptions : PassPipelineOptions<FP8LowerOptions> {
       llvm::cl::desc(
           "Scaling scheme: 'two-level' (left operand: a power-of-two "
           "micro scale per row under a just-in-time global scale; "
-          "right operand: one FP32 scale) or 'per-tensor'"),
+          "right operand: one FP32 scale), 'per-tensor', 'per-group' (FP32 "
+          "scales for 1 x 128 of the left and 128 x 128 of the right operand), "
+          "'per-group-1x128', 'mx' (powers of two for 1 x 32), or 'bf16' (no "
+          "quantization)"),
       llvm::cl::init("two-level")};
   PassOptions::Option<std::string> lhsScheme{
       *this, "lhs-scheme",
       llvm::cl::desc("Scheme of the left operand instead: 'rows', 'mx', "
-                     "'tensor', or a #moss.scheme attribute in quotes")};
+                     "'group', 'block', 'tensor', 'bf16', or a #moss.scheme "
+                     "attribute in quotes")};
   PassOptions::Option<std::string> rhsScheme{
       *this, "rhs-scheme",
       llvm::cl::desc("Scheme of the right operand instead, likewise")};
@@ -60,12 +64,18 @@ struct FP8LowerOptions : PassPipelineOptions<FP8LowerOptions> {
   PassOptions::Option<std::string> rhsGroup{
       *this, "rhs-group",
       llvm::cl::desc("Micro group of the right operand [N, K], likewise")};
+  PassOptions::Option<std::string> lhsFormat{
+      *this, "lhs-format",
+      llvm::cl::desc(
+          "Payload of the left operand: 'e4m3' (default) or 'e5m2'")};
+  PassOptions::Option<std::string> rhsFormat{
+      *this, "rhs-format",
+      llvm::cl::desc("Payload of the right operand, likewise")};
   PassOptions::Option<std::string> global{
       *this, "global",
       llvm::cl::desc(
-          "Global scale: 'jit' (from the tensor's largest magnitude) "
-          "or 'unit' (1)"),
-      llvm::cl::init("jit")};
+          "Global scale: 'jit' (from the tensor's largest magnitude; the "
+          "default of 'two-level' and 'per-tensor') or 'unit' (1)")};
   PassOptions::Option<std::string> rounding{
       *this, "rounding",
       llvm::cl::desc("Rounding of micro exponents: 'ceil' (never saturates), "
@@ -74,10 +84,9 @@ struct FP8LowerOptions : PassPipelineOptions<FP8LowerOptions> {
   PassOptions::Option<std::string> accumulate{
       *this, "accumulate",
       llvm::cl::desc(
-          "'promoted': add partial sums into FP32 registers; 'fast': "
-          "keep the whole sum in the matrix unit, which holds 13 "
-          "fraction bits"),
-      llvm::cl::init("promoted")};
+          "'promoted' (default for FP8): add partial sums into FP32 registers; "
+          "'fast' (default for bf16): keep the whole sum in the matrix unit, "
+          "which holds 13 fraction bits for FP8")};
   PassOptions::Option<int64_t> promoteInterval{
       *this, "promote-interval",
       llvm::cl::desc("Elements of K in a partial sum, a multiple of 32"),

@@ -452,7 +452,8 @@ def MossPadOperands : Pass<"moss-pad-operands"> {
     Hopper's copy engine reads rows that begin at multiples of 16 bytes. A payload
     of `moss.scaled_matmul` (on memrefs) that is not known to have such rows is
     copied into a buffer that has, with a missed remark. `moss-quantize` makes
-    payloads that need no copy, so this is for payloads from elsewhere.
+    payloads that need no copy, so this is for payloads from elsewhere, and for
+    bf16 operands, which are multiplied where they are.
 
     ```mlir
     moss.scaled_matmul ... lhs(#s, %a : memref<8x40xf8E4M3FN>) ...
@@ -507,6 +508,9 @@ def MossQuantize : Pass<"moss-quantize"> {
       value is added to (`accumulates`).
     - An operand of several matmuls is quantized once for each scheme and
       orientation, as far as dominance allows.
+    - Under scheme 'bf16' nothing is quantized: the operands of
+      `moss.scaled_matmul` are those of the matmul, and one that is not stored
+      with K innermost is transposed first, by `linalg.transpose`.
     - Where K is not known to be a multiple of 16, the payload is a slice of a
       buffer with rows of the next multiple of 16 elements, since the copy
       engine needs rows that begin at multiples of 16 bytes.
@@ -520,28 +524,40 @@ def MossQuantize : Pass<"moss-quantize"> {
   let options = [
     Option<"scheme", "scheme", "std::string", /*default=*/"\"two-level\"",
            "'two-level': micro scales for the rows of the left operand, one "
-           "scale for the right; 'per-tensor': one scale for each">,
+           "scale for the right; 'per-tensor': one scale for each; 'per-group': "
+           "FP32 scales for 1 x 128 of the left and 128 x 128 of the right; "
+           "'per-group-1x128': for 1 x 128 of both; 'mx': powers of two for 1 x "
+           "32 of both; 'bf16': no quantization">,
     Option<"lhsScheme", "lhs-scheme", "std::string", /*default=*/"",
            "Scheme of the left operand instead: 'rows' (a micro scale per "
-           "row), 'mx' (per 32 elements of a row), 'tensor' (none), or a "
-           "#moss.scheme attribute in quotes">,
+           "row), 'mx' (per 32 elements of a row), 'group' (an FP32 scale per "
+           "128 elements of a row), 'block' (per 128 x 128), 'tensor' (none), "
+           "'bf16' (not quantized), or a #moss.scheme attribute in quotes">,
     Option<"rhsScheme", "rhs-scheme", "std::string", /*default=*/"",
            "Scheme of the right operand instead, likewise">,
     Option<"lhsGroup", "lhs-group", "std::string", /*default=*/"",
            "Micro group of the left operand [M, K] as 'outer,k', each a "
-           "positive integer or 'full'; k must be a multiple of 32">,
+           "positive integer or 'full'; k must be a multiple of 16 (sm_90a: 32)">,
     Option<"rhsGroup", "rhs-group", "std::string", /*default=*/"",
            "Micro group of the right operand [N, K], likewise">,
-    Option<"global", "global", "std::string", /*default=*/"\"jit\"",
+    Option<"lhsFormat", "lhs-format", "std::string", /*default=*/"",
+           "Payload of the left operand: 'e4m3' (the default) or 'e5m2', which "
+           "has more range and less precision, for gradients">,
+    Option<"rhsFormat", "rhs-format", "std::string", /*default=*/"",
+           "Payload of the right operand, likewise">,
+    Option<"global", "global", "std::string", /*default=*/"",
            "Global scale of schemes that are not attributes: 'jit' (from the "
-           "tensor's largest magnitude) or 'unit' (1)">,
+           "tensor's largest magnitude; the default for 'two-level' and "
+           "'per-tensor') or 'unit' (1; the default for others, and for FP32 "
+           "micro scales)">,
     Option<"rounding", "rounding", "std::string", /*default=*/"\"ceil\"",
            "Rounding of micro exponents in schemes that are not attributes: "
            "'ceil', 'nearest' or 'floor'; only 'ceil' never saturates">,
     Option<"accumulate", "accumulate", "std::string",
-           /*default=*/"\"promoted\"",
-           "'promoted': add partial sums into FP32 registers; 'fast': keep the "
-           "whole sum in the matrix unit, which holds 13 fraction bits">,
+           /*default=*/"",
+           "'promoted' (the default for FP8): add partial sums into FP32 "
+           "registers; 'fast' (the default for bf16): keep the whole sum in the "
+           "matrix unit, which holds 13 fraction bits for FP8">,
     Option<"promoteInterval", "promote-interval", "int64_t", /*default=*/"128",
            "Elements of K in a partial sum, a multiple of 32">,
   ];
@@ -765,7 +781,8 @@ def MossTileToLoops : Pass<"moss-tile-to-loops"> {
     loop over tiles of the result around a loop over K on tile values. The loop
     is naive: micro scales are applied to the partial sum of every iteration, as
     the scheme says, and global scales after the loop. `moss-hoist-dequant`
-    improves on it.
+    improves on it. An f32 micro scale that all of a tile shares, and that changes
+    with every partial sum, is read as a scalar.
 
     Tiles at the edge of an operand read zeros past its bounds, and writes past
     the bounds of the result are dropped. If the promotion interval exceeds the

@@ -25,9 +25,11 @@ struct SchemeOptions {
   std::string rhsScheme;
   std::string lhsGroup;
   std::string rhsGroup;
-  std::string global = "jit";
+  std::string lhsFormat;
+  std::string rhsFormat;
+  std::string global;
   std::string rounding = "ceil";
-  std::string accumulate = "promoted";
+  std::string accumulate;
   int64_t promoteInterval = 128;
 };
 

@@ -91,12 +91,13 @@ int64_t getChainLength(ScaledMatmulOp op, int64_t tileK);
 /// The sums that the hoisted loops of `op` hold with tiles of \p tileK.
 TileSums getTileSums(ScaledMatmulOp op, int64_t tileK);
 
-/// The budget of a kernel, or failure after an error that says which limit of
-/// the target the schedule exceeds, or which tile shape the matrix unit lacks.
+/// The budget of a kernel on operands of \p elementType, or failure after an
+/// error that says which limit of the target the schedule exceeds, or which
+/// tile shape the matrix unit lacks.
 FailureOr<KernelBudget>
 computeKernelBudget(function_ref<InFlightDiagnostic()> emitError,
                     const TargetInfo &target, ScheduleAttr schedule,
-                    TileSums sums);
+                    Type elementType, TileSums sums);
 
 /// Overrides of single schedule fields; absent fields are chosen.
 struct ScheduleOverrides {

@@ -6,8 +6,9 @@
 // DEFINE: %{rhs} = f8E4M3FN
 // DEFINE: %{loops} = promoted
 // DEFINE: %{first} = 127, 127
+// DEFINE: %{bytes} = 1
 // DEFINE: %{reference} = 33 9 136 --promote 128
-// DEFINE: %{run} = sed 's/LHS/%{lhs}/g; s/RHS/%{rhs}/g; s/LOOPS/%{loops}/g; s/FIRST/%{first}/g' %s \
+// DEFINE: %{run} = sed 's/LHS/%{lhs}/g; s/RHS/%{rhs}/g; s/LOOPS/%{loops}/g; s/FIRST/%{first}/g; s/BYTES/%{bytes}/g' %s \
 // DEFINE:   | cat - %S/../Inputs/gemm.mlir \
 // DEFINE:   | moss-opt --moss-lower-to-cpu=arithmetic=emulate \
 // DEFINE:   | mlir-runner -e main -entry-point-result=void \
@@ -38,6 +39,19 @@
 // REDEFINE: %{lhs} = f8E4M3FN
 // REDEFINE: %{rhs} = f8E4M3FN
 // REDEFINE: %{reference} = 33 9 136 --specials
+// RUN: %{run}
+//
+// BF16: exponents of the whole range, so that sums are subnormal or overflow.
+// REDEFINE: %{lhs} = bf16
+// REDEFINE: %{rhs} = bf16
+// REDEFINE: %{bytes} = 2
+// REDEFINE: %{reference} = 33 9 136 --lhs bf16 --rhs bf16 --specials
+// RUN: %{run}
+// REDEFINE: %{first} = 127, 127
+// REDEFINE: %{reference} = 33 9 136 --lhs bf16 --rhs bf16
+// RUN: %{run}
+// REDEFINE: %{loops} = promoted
+// REDEFINE: %{reference} = 33 9 136 --lhs bf16 --rhs bf16 --promote 128
 // RUN: %{run}
 
 func.func @promoted(%A: memref<?x?xLHS>, %B: memref<?x?xRHS>, %C: memref<?x?xf32>) {
@@ -93,9 +107,11 @@ func.func @main() {
   %firsts = arith.constant dense<[FIRST]> : vector<2xi8>
   %firstA = vector.extract %firsts[0] : i8 from vector<2xi8>
   %firstB = vector.extract %firsts[1] : i8 from vector<2xi8>
-  %bytesA = call @codes(%M, %K, %c0, %firstA) : (index, index, index, i8) -> memref<?xi8>
+  %width = arith.constant BYTES : index
+  %rowBytes = arith.muli %K, %width : index
+  %bytesA = call @codes(%M, %rowBytes, %c0, %firstA) : (index, index, index, i8) -> memref<?xi8>
   %seedB = arith.constant 100000 : index
-  %bytesB = call @codes(%N, %K, %seedB, %firstB) : (index, index, index, i8) -> memref<?xi8>
+  %bytesB = call @codes(%N, %rowBytes, %seedB, %firstB) : (index, index, index, i8) -> memref<?xi8>
   %A = memref.view %bytesA[%c0][%M, %K] : memref<?xi8> to memref<?x?xLHS>
   %B = memref.view %bytesB[%c0][%N, %K] : memref<?xi8> to memref<?x?xRHS>
   %C = memref.alloc(%M, %N) : memref<?x?xf32>

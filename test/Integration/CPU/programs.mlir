@@ -3,6 +3,7 @@
 // RUN: moss-opt %t.mlir --moss-fp8-lower='target=cpu global=unit' | %{run} | FileCheck %s
 // RUN: moss-opt %t.mlir --moss-fp8-lower='target=cpu global=unit arithmetic=emulate' | %{run} | FileCheck %s
 // RUN: moss-opt %t.mlir --moss-fp8-lower='target=cpu global=unit accumulate=fast lhs-group=2,full rhs-scheme=rows' | %{run} | FileCheck %s
+// RUN: moss-opt %t.mlir --moss-fp8-lower='target=cpu scheme=bf16' | %{run} | FileCheck %s
 // RUN: moss-opt %t.mlir --moss-fp8-lower='target=cpu global=unit tile=7,9,32' | %{run} | FileCheck %s
 
 // Programs around matmuls, on numbers for which FP8 under a scale of 1 is exact.

@@ -12,7 +12,8 @@
 
 CASE is a list of options, the same for both. The bound is that of the two-level
 scheme with 'ceil' rounding: operands in E4M3, under one scale for each row of
-the left operand and one for the right operand.
+the left operand and one for the right operand. Smaller groups keep it too. With
+--operands=bf16 there is no quantization.
 """
 
 import argparse
@@ -30,10 +31,10 @@ HALF_SUBNORMAL = 2.0**-10  # of a subnormal E4M3 number, absolute
 GREATEST = 448.0
 SLACK = 1 + 2.0**-18  # of scales and quotients in f32
 
-# The matrix unit aligns 32 products and the sum so far to the greatest of them,
-# and cuts each of them, and their sum, after 13 fraction bits.
-STEP = 32
-STEP_ERROR = (STEP + 2) * 2.0**-13
+# The matrix unit aligns the products of a step and the sum so far to the greatest
+# of them, and cuts each of them, and their sum, after 13 fraction bits: 32
+# products of FP8. Of bf16 they are 16, cut after 25, and their sum after 23.
+STEPS = {"e4m3": (32, 34 * 2.0**-13), "bf16": (16, 21 * 2.0**-25)}
 
 
 def bf16(value):
@@ -116,7 +117,9 @@ func.func @main() {{
 # Check -----------------------------------------------------------------------
 
 
-def operand_error(x, scale):
+def operand_error(case, x, scale):
+    if case.operands == "bf16":
+        return 0.0
     return max(HALF_ULP * abs(x), HALF_SUBNORMAL * scale) * SLACK
 
 
@@ -125,10 +128,11 @@ def sum_error(case, magnitudes):
     if case.arithmetic == "fp32":
         return (len(magnitudes) + 2) * 2.0**-23 * sum(magnitudes)
     chain = case.interval if case.accumulate == "promoted" else max(len(magnitudes), 1)
+    step, step_error = STEPS[case.operands]
     error = 0.0
     for begin in range(0, len(magnitudes), chain):
         part = magnitudes[begin:begin + chain]
-        error += math.ceil(len(part) / STEP) * STEP_ERROR * sum(part)
+        error += math.ceil(len(part) / step) * step_error * sum(part)
     return error + (len(magnitudes) // chain + 2) * 2.0**-23 * sum(magnitudes)
 
 
@@ -136,7 +140,8 @@ def bound(case, row, column, row_scale, column_scale):
     """The greatest error of an element."""
     magnitudes, error = [], 0.0
     for a, b in zip(row, column):
-        quantized = (abs(a) + operand_error(a, row_scale)) * (abs(b) + operand_error(b, column_scale))
+        quantized = ((abs(a) + operand_error(case, a, row_scale))
+                     * (abs(b) + operand_error(case, b, column_scale)))
         magnitudes.append(quantized)
         error += quantized - abs(a * b)
     return error + sum_error(case, magnitudes)
@@ -172,6 +177,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("command", choices=["program", "check"])
     parser.add_argument("--result", choices=["f32", "bf16"], default="f32")
+    parser.add_argument("--operands", choices=["e4m3", "bf16"], default="e4m3")
     parser.add_argument("--arithmetic", choices=["fp32", "emulate"], default="fp32")
     parser.add_argument("--accumulate", choices=["promoted", "fast"], default="promoted")
     parser.add_argument("--interval", type=int, default=128)

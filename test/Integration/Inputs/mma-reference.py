@@ -2,9 +2,10 @@
 
 Prints the f32 bits (as signed 32-bit integers, a line each) of A B^T for codes
 A [M, K] and B [N, K] that are hashes of their position and a seed, under the
-rule of Hopper's FP8 matrix unit: in steps of 32 along K, the products and the
-accumulator are aligned to the largest exponent among them, cut toward zero at
-13 fraction bits and added; the normalized sum is cut to 13 fraction bits.
+rule of Hopper's matrix unit: in steps of 32 along K (16 for BF16), the products
+and the accumulator are aligned to the largest exponent among them, cut toward
+zero at 13 (25) fraction bits and added; the normalized sum is cut to 13 (23)
+fraction bits.
 
 With --scale, every element is then rescaled as moss.rescale says: by scalars,
 and by E8M0 codes of rows and columns that are hashes, too.
@@ -16,17 +17,22 @@ import struct
 
 # Numbers are integers, in units of 2^-UNIT for codes and of their square for
 # products and sums.
-UNIT = 64
-FORMATS = {"e4m3": (3, 7, 0x7F), "e5m2": (2, 15, 0x7C)}
+UNIT = 140
+# fraction bits, exponent bias, first code without sign that is not finite, sign
+FORMATS = {"e4m3": (3, 7, 0x7F, 0x80), "e5m2": (2, 15, 0x7C, 0x80), "bf16": (7, 127, 0x7F80, 0x8000)}
+# terms of a step along K, fraction bits of aligned terms, and of a sum
+FP8_UNIT, BF16_UNIT = (32, 13, 13), (16, 25, 23)
+# The smallest exponent of an f32, and the smallest that terms are aligned to.
+MIN_EXPONENT, MIN_TOP = -126, -133
 NAN, INF = float("nan"), float("inf")
 
 
 def decode(code, name):
     """The value of a code, and its exponent (None for a zero)."""
-    fraction_bits, bias, first_special = FORMATS[name]
-    magnitude, sign = code & 0x7F, -1 if code & 0x80 else 1
+    fraction_bits, bias, first_special, sign_bit = FORMATS[name]
+    magnitude, sign = code & sign_bit - 1, -1 if code & sign_bit else 1
     if magnitude >= first_special:
-        is_infinity = name == "e5m2" and magnitude == first_special
+        is_infinity = name != "e4m3" and magnitude == first_special
         return (sign * INF if is_infinity else NAN), None
     field, fraction = magnitude >> fraction_bits, magnitude % (1 << fraction_bits)
     exponent = max(field, 1) - bias
@@ -35,7 +41,7 @@ def decode(code, name):
     return value, (exponent if significand else None)
 
 
-def cut(value, exponent, bits=13):
+def cut(value, exponent, bits):
     """Cut toward zero at `bits` fraction bits of 2^exponent."""
     shift = exponent - bits + 2 * UNIT
     magnitude = abs(value) >> shift << shift
@@ -43,8 +49,8 @@ def cut(value, exponent, bits=13):
 
 
 def exponent_of(value):
-    """Exponent of the leading one of a non-zero number."""
-    return abs(value).bit_length() - 1 - 2 * UNIT
+    """The exponent of a number as an f32."""
+    return max(abs(value).bit_length() - 1 - 2 * UNIT, MIN_EXPONENT)
 
 
 def to_float(value):
@@ -63,33 +69,35 @@ def is_special(value):
     return isinstance(value, float) and (value != value or abs(value) == INF)
 
 
-def step(acc, pairs):
-    """One step of 32: pairs of decoded (value, exponent)."""
+def step(acc, pairs, unit):
+    """One step: pairs of decoded (value, exponent)."""
     specials = [v for pair in pairs for v, _ in pair if is_special(v)]
     if specials or is_special(acc):
         total = to_float(acc)
         for (a, _), (b, _) in pairs:
             total += float(a) * float(b)
         return total
+    _, term_bits, sum_bits = unit
     terms = [(a * b, ea + eb) for (a, ea), (b, eb) in pairs if a and b]
     if acc:
         terms.append((acc, exponent_of(acc)))
-    if not terms:
-        return 0
-    top = max(exponent for _, exponent in terms)
-    total = sum(cut(value, top) for value, _ in terms)
-    return cut(total, exponent_of(total)) if total else 0
+    top = max([MIN_TOP, *(exponent for _, exponent in terms)])
+    total = sum(cut(value, top, term_bits) for value, _ in terms)
+    total = cut(total, exponent_of(total), sum_bits)
+    if exponent_of(total) > 127:
+        return INF if total > 0 else -INF
+    return total
 
 
-def dot(row, col, promote):
+def dot(row, col, promote, unit):
     """Sum over K; `promote` > 0 adds partial sums into f32 so often."""
-    zero = (0, None)
-    padding = [zero] * (-len(row) % 32)
+    zero, width = (0, None), unit[0]
+    padding = [zero] * (-len(row) % width)
     pairs = list(zip(row + padding, col + padding))
     total, acc = 0.0, 0
-    for k in range(0, len(pairs), 32):
-        acc = step(acc, pairs[k : k + 32])
-        if promote and (k + 32) % promote == 0:
+    for k in range(0, len(pairs), width):
+        acc = step(acc, pairs[k : k + width], unit)
+        if promote and (k + width) % promote == 0:
             total, acc = f32(total + to_float(acc)), 0
     return f32(total + to_float(acc)) if promote else to_float(acc)
 
@@ -122,15 +130,19 @@ def scale_code(position, seed, low, count):
 
 
 def codes(rows, columns, seed, name, keep_specials):
+    """Decoded codes, made of one byte, or of two of which neither is a NaN of E4M3."""
+    width = FORMATS[name][3].bit_length() // 8
+    first_special = FORMATS[name][2] >> 8 * (width - 1)
+
+    def one(position):
+        code = hashed(position + seed) & 0xFF
+        return 0 if not keep_specials and code & 0x7F >= first_special else code
+
     result = []
     for i in range(rows):
-        result.append([])
-        for j in range(columns):
-            position = i * columns + j
-            code = hashed(position + seed) & 0xFF
-            if not keep_specials and code & 0x7F >= FORMATS[name][2]:
-                code = 0
-            result[-1].append(decode(code, name))
+        data = bytes(one(position) for position in range(i * columns * width, (i + 1) * columns * width))
+        result.append([decode(int.from_bytes(data[j : j + width], "little"), name)
+                       for j in range(0, len(data), width)])
     return result
 
 
@@ -152,13 +164,14 @@ def main():
     parser.add_argument("--rows", nargs=2, type=int, metavar=("LOW", "COUNT"))
     parser.add_argument("--cols", nargs=2, type=int, metavar=("LOW", "COUNT"))
     args = parser.parse_args()
+    unit = BF16_UNIT if args.lhs == "bf16" else FP8_UNIT
     lhs = codes(args.M, args.K, 0, args.lhs, args.specials)
     rhs = codes(args.N, args.K, 100000, args.rhs, args.specials)
     for i, row in enumerate(lhs):
         row_code = scale_code(i, 11, *args.rows) if args.rows else None
         for j, col in enumerate(rhs):
             col_code = scale_code(j, 13, *args.cols) if args.cols else None
-            value = dot(row, col, args.promote)
+            value = dot(row, col, args.promote, unit)
             if args.scale is not None:
                 value = rescale(value, args.scale, row_code, col_code)
             print(bits(value))

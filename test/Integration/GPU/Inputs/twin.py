@@ -47,6 +47,16 @@ CASES = {
     "static-tall": ("accumulate=fast tile=512,64,128", (520, 300, 1008), "f32", "nk", False),
     "static-accumulates": ("", (300, 520, 1008), "bf16", "nk", True),
     "static-direct": ("", (257, 131, 200), "bf16", "nk", False),
+    "per-group": ("scheme=per-group", (300, 520, 1008), "bf16", "nk", False),
+    "per-group-1x128": ("scheme=per-group-1x128", (300, 520, 1008), "f32", "nk", False),
+    "mx-both": ("scheme=mx", (300, 520, 1008), "f32", "nk", False),
+    "gradient": ("scheme=per-tensor lhs-format=e5m2", (300, 520, 1008), "f32", "nk", False),
+    "bf16": ("scheme=bf16", DYNAMIC, "bf16", "nk", False),
+    "bf16-transposed": ("scheme=bf16", DYNAMIC, "f32", "kn", False),
+    "bf16-accumulates": ("scheme=bf16", DYNAMIC, "bf16", "nk", True),
+    "bf16-promoted": ("scheme=bf16 accumulate=promoted", DYNAMIC, "f32", "nk", False),
+    "bf16-static": ("scheme=bf16", (300, 520, 1008), "bf16", "nk", False),
+    "bf16-narrow-k": ("scheme=bf16 tile=256,64,32", (300, 520, 1008), "f32", "nk", False),
 }
 
 
@@ -68,17 +78,20 @@ def source(shape, element, layout, accumulates):
 """
 
 
-def build(moss_opt, build_shared, folder, *only):
+def build_twins(moss_opt, build_shared, folder, name, options, module):
+    """Compile `module` for both machines."""
     os.makedirs(folder, exist_ok=True)
+    for kind, target in (("gpu", "target=sm_90a"), ("cpu", "target=cpu arithmetic=emulate")):
+        lowered = subprocess.run([moss_opt, "-", f"--moss-fp8-lower={target} {options}"], input=module, text=True,
+                                 stdout=subprocess.PIPE, check=True).stdout
+        subprocess.run([build_shared, "-", os.path.join(folder, f"{name}.{kind}.so")], input=lowered, text=True,
+                       check=True)
+
+
+def build(moss_opt, build_shared, folder, *only):
     for name, (options, shape, element, layout, accumulates) in CASES.items():
-        if only and name not in only:
-            continue
-        for kind, target in (("gpu", "target=sm_90a"), ("cpu", "target=cpu arithmetic=emulate")):
-            lowered = subprocess.run([moss_opt, "-", f"--moss-fp8-lower={target} {options}"],
-                                     input=source(shape, element, layout, accumulates), text=True,
-                                     stdout=subprocess.PIPE, check=True).stdout
-            subprocess.run([build_shared, "-", os.path.join(folder, f"{name}.{kind}.so")], input=lowered, text=True,
-                           check=True)
+        if not only or name in only:
+            build_twins(moss_opt, build_shared, folder, name, options, source(shape, element, layout, accumulates))
 
 
 def bf16(value):
@@ -108,18 +121,14 @@ def is_nan(bits, element):
 
 
 class Twins:
-    """The two compilations of one case."""
+    """The two compilations of one module, whose function `matmul` takes A, B and C."""
 
     def __init__(self, folder, name):
         self.device = Device(folder)
         self.libraries = {kind: ctypes.CDLL(os.path.join(folder, f"{name}.{kind}.so")) for kind in ("gpu", "cpu")}
-        _, self.shape, self.element, self.layout, self.accumulates = CASES[name]
 
-    def run(self, kind, m, n, k, x, w, c):
-        """The bits of C, computed on the GPU or the CPU."""
-        code = "H" if self.element == "bf16" else "I"
-        data = [struct.pack(f"<{len(x)}H", *x), struct.pack(f"<{len(w)}H", *w), struct.pack(f"<{len(c)}{code}", *c)]
-        shapes = [(m, k), (k, n) if self.layout == "kn" else (n, k), (m, n)]
+    def call(self, kind, shapes, data):
+        """The bytes of C, computed on the GPU or the CPU, from the bytes and shapes of A, B and C."""
         if kind == "gpu":
             pointers = [self.device.upload(d or b"\0") for d in data]
         else:
@@ -128,12 +137,26 @@ class Twins:
         arguments = [memref(p, shape, (shape[1], 1)) for p, shape in zip(pointers, shapes)]
         self.libraries[kind]._mlir_ciface_matmul(*map(ctypes.byref, arguments))
         if kind == "cpu":
-            result = buffers[2].raw[:len(data[2])]
-        else:
-            result = self.device.download(pointers[2], len(data[2])) if data[2] else b""
-            for pointer in pointers:
-                self.device.runtime.mossDeviceFree(pointer)
-        return struct.unpack(f"<{len(c)}{code}", result)
+            return buffers[2].raw[:len(data[2])]
+        result = self.device.download(pointers[2], len(data[2])) if data[2] else b""
+        for pointer in pointers:
+            self.device.runtime.mossDeviceFree(pointer)
+        return result
+
+
+class Case(Twins):
+    """One of CASES."""
+
+    def __init__(self, folder, name):
+        super().__init__(folder, name)
+        _, self.shape, self.element, self.layout, self.accumulates = CASES[name]
+
+    def run(self, kind, m, n, k, x, w, c):
+        """The bits of C, computed on the GPU or the CPU."""
+        code = "H" if self.element == "bf16" else "I"
+        data = [struct.pack(f"<{len(x)}H", *x), struct.pack(f"<{len(w)}H", *w), struct.pack(f"<{len(c)}{code}", *c)]
+        shapes = [(m, k), (k, n) if self.layout == "kn" else (n, k), (m, n)]
+        return struct.unpack(f"<{len(c)}{code}", self.call(kind, shapes, data))
 
     def compare(self, rng, m, n, k, kind):
         """The number of elements of C that differ."""
@@ -164,7 +187,7 @@ def run(folder, only):
     for name in CASES:
         if only and name not in only:
             continue
-        twins = Twins(folder, name)
+        twins = Case(folder, name)
         shapes = SHAPES if twins.shape == DYNAMIC else [twins.shape]
         wrong = 0
         for m, n, k in shapes:

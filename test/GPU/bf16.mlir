@@ -8,13 +8,13 @@
 // RUN: moss-opt %s --moss-fp8-lower="scheme=bf16 to=ptx" | moss-translate --moss-gpu-binary-to-ptx -o %t.ptx
 // RUN: %python %S/Inputs/k-loop.py < %t.ptx | FileCheck %s --check-prefix=LOOP --implicit-check-not="floating point"
 
-// KERNEL:      moss.encode_tensor_map %{{.*}} : memref<?x4096xbf16> -> <128x64xbf16, swizzle = 128>
-// KERNEL:      moss.encode_tensor_map %{{.*}} : memref<4096x4096xbf16> -> <256x64xbf16, swizzle = 128>
-// KERNEL:      dynamic_shared_memory_size %c229440_i32
 // KERNEL:      moss.channel : <4 x (vector<128x64xbf16>, vector<256x64xbf16>)>
 // KERNEL:      moss.mma {{.*}} : vector<128x64xbf16>, vector<256x64xbf16>, vector<128x256xf32>
 // KERNEL-NOT:  moss.rescale
 // KERNEL:      arith.truncf {{.*}} to vector<128x256xbf16>
+// KERNEL:      moss.encode_tensor_map %{{.*}} : memref<?x4096xbf16> -> <128x64xbf16, swizzle = 128>
+// KERNEL:      moss.encode_tensor_map %{{.*}} : memref<4096x4096xbf16> -> <256x64xbf16, swizzle = 128>
+// KERNEL:      dynamic_shared_memory_size %c229440_i32
 
 // Operands stay in shared memory, and the result of the same type does not. A
 // step of K is 32 bytes, 2 in units of descriptors.

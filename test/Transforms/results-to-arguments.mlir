@@ -3,7 +3,7 @@
 // CHECK-LABEL: func @dynamic(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<?x8xf32> {bufferization.writable = false}
 // CHECK-SAME:      %[[RESULT:[^:]*]]: memref<?x8xf32>)
-// CHECK-SAME:      moss.c_interface = {name = "dynamic", parameters = [{kind = "tensor", name = "arg0", type = "tensor<?x8xf32>"}, {kind = "result", name = "result", type = "tensor<?x8xf32>"}], source = "dynamic"}
+// CHECK-SAME:      moss.c_interface = {name = "dynamic", parameters = [{kind = "tensor", name = "arg0", type = "tensor<?x8xf32>"}, {extents = array<i64: 0, 0>, kind = "result", name = "result", type = "tensor<?x8xf32>"}], source = "dynamic"}
 // CHECK:         %[[ROWS:.*]] = tensor.dim %[[X]]
 // CHECK:         %[[GIVEN:.*]] = memref.dim %[[RESULT]]
 // CHECK:         %[[EQUAL:.*]] = arith.cmpi eq, %[[ROWS]], %[[GIVEN]]

@@ -10,11 +10,12 @@ runtime.mossGetLastError.restype = ctypes.c_char_p
 library = ctypes.CDLL(path)
 size = ctypes.c_int64
 memory = ctypes.create_string_buffer(32 * 64 * 4)
+result = ctypes.create_string_buffer(4 * 32 * 4)
 
 
 def layer(x):
     status = library.layer(x, size(4), size(64), size(1), memory, size(64), size(1),
-                           memory, size(4), size(32), size(1), None)
+                           result, size(4), size(32), size(1), None)
     print(status, runtime.mossGetLastError().decode())
 
 

@@ -59,6 +59,7 @@ static void addQuantizePasses(OpPassManager &pm,
   pm.addPass(createMossQuantize(quantize));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(createMossAutoScale());
 }
 
 static void addBufferizePasses(OpPassManager &pm) {
@@ -76,6 +77,7 @@ static void addBufferizePasses(OpPassManager &pm) {
   pm.addPass(createMossDropReturnedArguments());
   bufferization::buildBufferDeallocationPipeline(pm);
   pm.addPass(createConvertBufferizationToMemRefPass());
+  pm.addPass(createMossExpandNextScale());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }

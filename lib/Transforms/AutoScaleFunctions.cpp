@@ -1,0 +1,312 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// How moss-auto-scale measures and keeps scales, and the entry points that it
+// adds to a module.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AutoScale.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MLProgram/IR/MLProgram.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+using namespace mlir::moss;
+
+RankedTensorType WeightTable::getScalesType(MLIRContext *context) const {
+  return RankedTensorType::get({static_cast<int64_t>(weights.size())},
+                               Float32Type::get(context));
+}
+
+RankedTensorType WeightTable::getStateType(MLIRContext *context) const {
+  return RankedTensorType::get(
+      {static_cast<int64_t>(weights.size()), NextScaleOp::kNumFields},
+      Float64Type::get(context));
+}
+
+//===----------------------------------------------------------------------===//
+// Computing a weight's source again
+//===----------------------------------------------------------------------===//
+
+/// The operands of an op and what its regions use from outside.
+static SetVector<Value> getInputs(Operation *op) {
+  SetVector<Value> inputs(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), inputs);
+  return inputs;
+}
+
+bool moss::isAvailableAtEntry(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return isa<func::FuncOp>(argument.getOwner()->getParentOp()) &&
+           argument.getOwner()->isEntryBlock();
+  Operation *op = value.getDefiningOp();
+  bool isPure =
+      isMemoryEffectFree(op) ||
+      isa<ml_program::GlobalLoadOp, ml_program::GlobalLoadConstOp>(op);
+  return isPure && llvm::all_of(getInputs(op), isAvailableAtEntry);
+}
+
+Value moss::cloneFromEntry(OpBuilder &b, Value value, IRMapping &mapping) {
+  if (Value known = mapping.lookupOrNull(value))
+    return known;
+  Operation *op = value.getDefiningOp();
+  for (Value input : getInputs(op))
+    cloneFromEntry(b, input, mapping);
+  b.clone(*op, mapping);
+  return mapping.lookup(value);
+}
+
+//===----------------------------------------------------------------------===//
+// Measuring
+//===----------------------------------------------------------------------===//
+
+Value moss::extractScale(ImplicitLocOpBuilder &b, Value scales, int64_t row) {
+  OpFoldResult one = b.getIndexAttr(1);
+  return tensor::ExtractSliceOp::create(
+      b, RankedTensorType::get({}, b.getF32Type()), scales,
+      ArrayRef<OpFoldResult>{b.getIndexAttr(row)}, one, one);
+}
+
+Value moss::emitMeasurement(ImplicitLocOpBuilder &b, const WeightTable &table,
+                            ArrayRef<WeightUse> uses, IRMapping &mapping,
+                            Value scales) {
+  llvm::SmallDenseSet<unsigned> done;
+  for (auto [quantize, weight] : uses) {
+    if (!done.insert(weight).second)
+      continue;
+    int64_t row = table.weights[weight].row;
+    SchemeAttr scheme = quantize.getScheme();
+    Value source = cloneFromEntry(b, quantize.getSource(), mapping);
+    // The payload is not used, but nothing else takes a maximum on every
+    // target; at one step in hundreds it costs little.
+    Value payload =
+        tensor::EmptyOp::create(b, tensor::getMixedSizes(b, b.getLoc(), source),
+                                scheme.getElementType());
+    Value slot = extractScale(b, scales, row);
+    auto measured = QuantizeOp::create(
+        b, TypeRange{payload.getType(), slot.getType()}, scheme,
+        /*transpose=*/false, source, /*scale=*/Value(), payload,
+        /*micro=*/Value(), slot);
+    OpFoldResult one = b.getIndexAttr(1);
+    scales = tensor::InsertSliceOp::create(
+        b, measured.getGlobalResult(), scales,
+        ArrayRef<OpFoldResult>{b.getIndexAttr(row)}, one, one);
+  }
+  return scales;
+}
+
+//===----------------------------------------------------------------------===//
+// Keeping
+//===----------------------------------------------------------------------===//
+
+static Value loadGlobal(ImplicitLocOpBuilder &b, StringRef name, Type type) {
+  return ml_program::GlobalLoadOp::create(
+      b, type, FlatSymbolRefAttr::get(b.getContext(), name));
+}
+
+static void storeGlobal(ImplicitLocOpBuilder &b, StringRef name, Value value) {
+  ml_program::GlobalStoreOp::create(
+      b, FlatSymbolRefAttr::get(b.getContext(), name), value);
+}
+
+Value moss::getScales(ImplicitLocOpBuilder &b, func::FuncOp func,
+                      const WeightTable &table) {
+  RankedTensorType type = table.getScalesType(b.getContext());
+  if (table.state == ScaleState::Globals)
+    return loadGlobal(b, kScalesName, type);
+  unsigned number = func.getNumArguments();
+  LogicalResult inserted =
+      func.insertArgument(number, type, DictionaryAttr(), func.getLoc());
+  assert(succeeded(inserted) && "a func.func takes any argument");
+  (void)inserted;
+  return func.getArgument(number);
+}
+
+void moss::putScales(func::FuncOp func, const WeightTable &table,
+                     Value scales) {
+  if (table.state == ScaleState::Globals) {
+    ImplicitLocOpBuilder b(func.getLoc(), func.getContext());
+    b.setInsertionPointAfterValue(scales);
+    return storeGlobal(b, kScalesName, scales);
+  }
+  LogicalResult inserted = func.insertResult(
+      func.getNumResults(), scales.getType(), DictionaryAttr());
+  assert(succeeded(inserted) && "a func.func takes any result");
+  (void)inserted;
+  func.walk(
+      [&](func::ReturnOp ret) { ret.getOperandsMutable().append(scales); });
+}
+
+//===----------------------------------------------------------------------===//
+// Entry points
+//===----------------------------------------------------------------------===//
+
+static LogicalResult checkNameIsFree(ModuleOp module, StringRef name) {
+  Operation *other = module.lookupSymbol(name);
+  if (!other)
+    return success();
+  return other->emitError("has the name '")
+         << name << "', which moss-auto-scale needs; rename it";
+}
+
+LogicalResult moss::addScaleGlobals(ModuleOp module, const WeightTable &table) {
+  if (table.state != ScaleState::Globals)
+    return success();
+  MLIRContext *context = module.getContext();
+  auto b =
+      ImplicitLocOpBuilder::atBlockBegin(module.getLoc(), module.getBody());
+  auto add = [&](StringRef name, RankedTensorType type, APFloat value) {
+    if (failed(checkNameIsFree(module, name)))
+      return failure();
+    auto initial = DenseElementsAttr::get(type, value);
+    ml_program::GlobalOp::create(b, name, type, /*is_mutable=*/true, initial,
+                                 b.getStringAttr("private"));
+    return success();
+  };
+  if (failed(add(kScalesName, table.getScalesType(context),
+                 APFloat::getNaN(APFloat::IEEEsingle()))))
+    return failure();
+  return add(kScaleStateName, table.getStateType(context), APFloat(0.0));
+}
+
+/// A public function at the end of the module, with the builder in its body.
+static FailureOr<func::FuncOp> addFunction(ImplicitLocOpBuilder &b,
+                                           ModuleOp module, StringRef name,
+                                           TypeRange inputs,
+                                           TypeRange results) {
+  if (failed(checkNameIsFree(module, name)))
+    return failure();
+  b.setInsertionPointToEnd(module.getBody());
+  auto func = func::FuncOp::create(b, name, b.getFunctionType(inputs, results));
+  b.setInsertionPointToStart(func.addEntryBlock());
+  return func;
+}
+
+/// `@moss_init_scales`: nothing was measured, and no step was made.
+static LogicalResult addInit(ModuleOp module, const WeightTable &table) {
+  ImplicitLocOpBuilder b(module.getLoc(), module.getContext());
+  Type types[] = {table.getScalesType(b.getContext()),
+                  table.getStateType(b.getContext())};
+  bool hasGlobals = table.state == ScaleState::Globals;
+  TypeRange interface = hasGlobals ? TypeRange() : TypeRange(types);
+  FailureOr<func::FuncOp> func =
+      addFunction(b, module, "moss_init_scales", interface, interface);
+  if (failed(func))
+    return failure();
+  auto fill = [&](Attribute value, unsigned number) -> Value {
+    Value init;
+    if (hasGlobals)
+      init = tensor::EmptyOp::create(b, cast<RankedTensorType>(types[number]),
+                                     ValueRange());
+    else
+      init = func->getArgument(number);
+    Value constant = arith::ConstantOp::create(b, cast<TypedAttr>(value));
+    return linalg::FillOp::create(b, constant, init).getResult(0);
+  };
+  Value scales = fill(
+      b.getFloatAttr(b.getF32Type(), APFloat::getNaN(APFloat::IEEEsingle())),
+      0);
+  Value state = fill(b.getF64FloatAttr(0), 1);
+  if (hasGlobals) {
+    storeGlobal(b, kScalesName, scales);
+    storeGlobal(b, kScaleStateName, state);
+    func::ReturnOp::create(b);
+  } else {
+    func::ReturnOp::create(b, ValueRange{scales, state});
+  }
+  return success();
+}
+
+/// `@moss_update_scales`: the scales after an optimizer step.
+static LogicalResult addUpdate(ModuleOp module, const WeightTable &table) {
+  ImplicitLocOpBuilder b(module.getLoc(), module.getContext());
+  Type scalesType = table.getScalesType(b.getContext());
+  Type stateType = table.getStateType(b.getContext());
+  bool hasGlobals = table.state == ScaleState::Globals;
+  bool needsAmax = llvm::any_of(table.rules, [](ScaleRuleAttr rule) {
+    return rule.getOptimizer().isBoundedByGradient();
+  });
+  SmallVector<Type> inputs{b.getF64Type(), b.getI64Type()}, results;
+  if (needsAmax)
+    inputs.push_back(scalesType);
+  if (!hasGlobals) {
+    inputs.append({scalesType, stateType});
+    results.append({scalesType, stateType});
+  }
+  FailureOr<func::FuncOp> func =
+      addFunction(b, module, "moss_update_scales", inputs, results);
+  if (failed(func))
+    return failure();
+  SmallVector<Attribute> names, rules(table.rules.begin(), table.rules.end());
+  for (const PredictedWeight &weight : table.weights)
+    names.push_back(b.getStringAttr(weight.name));
+  (*func)->setAttr("moss.weights", b.getArrayAttr(names));
+  ArrayRef<BlockArgument> arguments = func->getArguments();
+  Value scales = hasGlobals ? loadGlobal(b, kScalesName, scalesType)
+                            : Value(arguments[arguments.size() - 2]);
+  Value state = hasGlobals ? loadGlobal(b, kScaleStateName, stateType)
+                           : Value(arguments.back());
+  auto next = NextScaleOp::create(
+      b, TypeRange{scalesType, stateType}, b.getArrayAttr(rules), table.rows,
+      arguments[0], arguments[1], needsAmax ? Value(arguments[2]) : Value(),
+      scales, state);
+  if (hasGlobals) {
+    storeGlobal(b, kScalesName, next.getResult(0));
+    storeGlobal(b, kScaleStateName, next.getResult(1));
+    func::ReturnOp::create(b);
+  } else {
+    func::ReturnOp::create(b, next.getResults());
+  }
+  return success();
+}
+
+/// `@<f>_reset_scales`: the scales of the weights that `f` uses, measured. It
+/// takes those of f's arguments that they come from.
+static LogicalResult addReset(ModuleOp module, const WeightTable &table,
+                              const FunctionWeights &weights) {
+  func::FuncOp user = weights.func;
+  ImplicitLocOpBuilder b(user.getLoc(), user.getContext());
+  llvm::SmallSetVector<unsigned, 4> numbers;
+  std::function<void(Value)> collect = [&](Value value) {
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      numbers.insert(argument.getArgNumber());
+      return;
+    }
+    llvm::for_each(getInputs(value.getDefiningOp()), collect);
+  };
+  for (WeightUse use : weights.uses)
+    collect(use.quantize.getSource());
+  SmallVector<Type> inputs;
+  for (unsigned number : numbers)
+    inputs.push_back(user.getArgument(number).getType());
+  FailureOr<func::FuncOp> func = addFunction(
+      b, module, (user.getName() + "_reset_scales").str(), inputs, TypeRange());
+  if (failed(func))
+    return failure();
+  IRMapping mapping;
+  for (auto [index, number] : llvm::enumerate(numbers))
+    mapping.map(user.getArgument(number), func->getArgument(index));
+  func::ReturnOp::create(b);
+  b.setInsertionPoint(func->getBody().front().getTerminator());
+  Value scales = getScales(b, *func, table);
+  scales = emitMeasurement(b, table, weights.uses, mapping, scales);
+  putScales(*func, table, scales);
+  return success();
+}
+
+LogicalResult moss::addScaleFunctions(ModuleOp module,
+                                      const WeightTable &table) {
+  for (const FunctionWeights &weights : table.functions)
+    if (failed(addReset(module, table, weights)))
+      return failure();
+  return success(succeeded(addInit(module, table)) &&
+                 succeeded(addUpdate(module, table)));
+}

@@ -74,6 +74,8 @@ static void addBufferizePasses(OpPassManager &pm) {
   bufferize.functionBoundaryTypeConversion =
       bufferization::LayoutMapOption::IdentityLayoutMap;
   pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
+  // An argument that is updated in a branch is the branch's result until then.
+  pm.addPass(createCanonicalizerPass());
   pm.addPass(createMossDropReturnedArguments());
   bufferization::buildBufferDeallocationPipeline(pm);
   pm.addPass(createConvertBufferizationToMemRefPass());

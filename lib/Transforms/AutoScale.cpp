@@ -179,8 +179,8 @@ LogicalResult AutoScalePass::addMark(StringRef place, WeightAttr mark) {
     return module.emitError("option 'weights' has '")
            << place << "', " << reason;
   };
-  if (place.consume_front("@")) {
-    Operation *global = module.lookupSymbol(place);
+  if (place.starts_with("@")) {
+    Operation *global = module.lookupSymbol(place.drop_front());
     if (!global || !global->getAttrOfType<TypeAttr>("type"))
       return fail("but the module has no such global");
     global->setAttr(WeightAttr::kMarkName, mark);

@@ -183,8 +183,8 @@ void Expander::emitRow(Value i, ArrayRef<Step> steps) {
       row.*part = arith::SelectOp::create(b, isThis, next.*part, row.*part);
   }
   memref::StoreOp::create(b, row.scale, op.getScales(), i);
-  for (auto [number, value] :
-       llvm::enumerate(ValueRange{row.bound, row.momentum, extend(row.scale)}))
+  Value fields[] = {row.bound, row.momentum, extend(row.scale)};
+  for (auto [number, value] : llvm::enumerate(fields))
     memref::StoreOp::create(b, value, op.getState(),
                             ValueRange{i, field(number)});
 }

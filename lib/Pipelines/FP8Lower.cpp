@@ -60,6 +60,9 @@ static void addQuantizePasses(OpPassManager &pm,
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createMossAutoScale());
+  MossFuseQuantizeOptions fuse;
+  fuse.transposed = options.target == "cpu";
+  pm.addPass(createMossFuseQuantize(fuse));
 }
 
 static void addBufferizePasses(OpPassManager &pm) {

@@ -273,6 +273,43 @@ def MossFuseAccumulator : Pass<"moss-fuse-accumulator"> {
 }
 
 //===----------------------------------------------------------------------===//
+// moss-fuse-quantize
+//===----------------------------------------------------------------------===//
+
+def MossFuseQuantize : Pass<"moss-fuse-quantize"> {
+  let summary = "Quantize a matrix in the loop that computes it";
+  let description = [{
+    A `given` or `unit` scale is known before the matrix is, so that the matrix
+    can be quantized while it is computed. A `moss.quantize` without micro scales
+    whose source is the result of a parallel `linalg.generic` on tensors (also
+    rounded to bf16 in between) becomes a further result of it:
+
+    ```mlir
+    %new = linalg.generic ... ins(%w, %m, %v : ...) outs(%e : tensor<32x64xf32>) { ... }
+    %q = moss.quantize #given ins(%new : tensor<32x64xf32>) scale(%s : tensor<f32>) payload(%p : ...) -> ...
+    // becomes
+    %new, %q = linalg.generic ... ins(%w, %m, %v, %s : ...)
+        outs(%e, %p : tensor<32x64xf32>, tensor<32x64xf8E4M3FN>) { ... }
+    ```
+
+    An optimizer step thus reads and writes a weight once, and writes the
+    payloads of both orientations in the same pass over memory. That is, with
+    b bytes for an element of the weight, 1 byte instead of b + 1 for each
+    payload. A chain of loops must be fused before (`linalg-fuse-elementwise-ops`).
+
+    A transposed payload is written column by column. On a GPU that costs a
+    memory transaction per byte, more than reading the matrix again, so it is an
+    option. What is not fused, but has such a producer, is a missed remark.
+  }];
+  let options = [
+    Option<"transposed", "transposed", "bool", /*default=*/"true",
+           "Also fuse quantizations that transpose">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect"];
+}
+
+//===----------------------------------------------------------------------===//
 // moss-hoist-dequant
 //===----------------------------------------------------------------------===//
 

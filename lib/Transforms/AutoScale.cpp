@@ -248,7 +248,7 @@ LogicalResult AutoScalePass::addUse(WeightTable &table, QuantizeOp op,
   }
   auto func = op->getParentOfType<func::FuncOp>();
   if (table.functions.empty() || table.functions.back().func != func)
-    table.functions.push_back({func, {}});
+    table.functions.push_back({func, {}, {}, {}});
   table.functions.back().uses.push_back(
       {op, static_cast<unsigned>(known - table.weights.begin())});
   return success();
@@ -328,13 +328,7 @@ static Value getStep(func::FuncOp func) {
   for (unsigned number = 0; number < func.getNumArguments(); ++number)
     if (func.getArgAttr(number, WeightAttr::kStepName))
       return func.getArgument(number);
-  unsigned number = func.getNumArguments();
-  LogicalResult inserted =
-      func.insertArgument(number, IntegerType::get(func.getContext(), 64),
-                          DictionaryAttr(), func.getLoc());
-  assert(succeeded(inserted) && "a func.func takes any argument");
-  (void)inserted;
-  return func.getArgument(number);
+  return appendArgument(func, IntegerType::get(func.getContext(), 64));
 }
 
 /// Whether weights with this mark are measured after `step` steps.
@@ -354,10 +348,11 @@ static Value emitIsResetStep(ImplicitLocOpBuilder &b, Value step,
   return isReset;
 }
 
-/// Measure at reset steps what the function quantizes; returns the scales.
-static Value emitResets(ImplicitLocOpBuilder &b,
-                        const FunctionWeights &function,
-                        const WeightTable &table, Value step, Value scales) {
+/// Measure at reset steps what the function quantizes. `carried` has scales and
+/// kept payloads, and is updated.
+static void emitResets(ImplicitLocOpBuilder &b, const FunctionWeights &function,
+                       const WeightTable &table, Value step,
+                       SmallVectorImpl<Value> &carried) {
   // Weights that are measured at the same steps share a branch.
   using Schedule = std::pair<int64_t, int64_t>;
   llvm::MapVector<Schedule, SmallVector<WeightUse>> schedules;
@@ -370,31 +365,23 @@ static Value emitResets(ImplicitLocOpBuilder &b,
   for (auto &[schedule, uses] : schedules) {
     WeightAttr mark = table.weights[uses.front().weight].mark;
     Value isReset = emitIsResetStep(b, step, mark);
-    auto branch = scf::IfOp::create(b, TypeRange(scales.getType()), isReset,
+    auto branch = scf::IfOp::create(b, TypeRange(ValueRange(carried)), isReset,
                                     /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, carried);
     b.setInsertionPointToStart(branch.thenBlock());
     IRMapping mapping;
     mapping.map(func.getArguments(), func.getArguments());
-    scf::YieldOp::create(b, emitMeasurement(b, table, uses, mapping, scales));
-    b.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(b, scales);
-    scales = branch.getResult(0);
+    emitMeasurement(b, table, function, uses, mapping, carried);
+    scf::YieldOp::create(b, carried);
+    carried.assign(branch.result_begin(), branch.result_end());
   }
-  return scales;
 }
 
-/// Quantize under `scale`, and tell the users.
-static void useGivenScale(QuantizeOp op, Value scale) {
-  OpBuilder b(op);
-  SchemeAttr old = op.getScheme();
-  auto scheme = SchemeAttr::get(op.getContext(), old.getElementType(), Type(),
-                                /*groupOuter=*/0, /*groupK=*/0,
-                                GlobalScale::Given, old.getRounding());
-  auto given = QuantizeOp::create(
-      b, op.getLoc(), TypeRange(op.getPayload().getType()), scheme,
-      op.getTranspose(), op.getSource(), scale, op.getPayload(),
-      /*micro=*/Value(), /*global=*/Value());
+/// Let the users of `op` take `payload` under `scale` instead.
+static void replaceQuantize(QuantizeOp op, Value payload, Value scale) {
+  SchemeAttr scheme = getGivenScheme(op);
   for (Operation *user : op.getPayloadResult().getUsers()) {
     auto matmul = dyn_cast<ScaledMatmulOp>(user);
     if (matmul && matmul.getLhs() == op.getPayloadResult())
@@ -404,8 +391,7 @@ static void useGivenScale(QuantizeOp op, Value scale) {
     if (auto dequantize = dyn_cast<DequantizeOp>(user))
       dequantize.setSchemeAttr(scheme);
   }
-  op->replaceAllUsesWith(ValueRange{given.getPayloadResult(), scale});
-  op->erase();
+  op->replaceAllUsesWith(ValueRange{payload, scale});
 }
 
 static void rewrite(const FunctionWeights &function, const WeightTable &table) {
@@ -417,31 +403,49 @@ static void rewrite(const FunctionWeights &function, const WeightTable &table) {
   cf::AssertOp::create(
       b, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, step, zero),
       "moss-auto-scale: the number of finished steps must not be negative");
-  Value scales =
-      emitResets(b, function, table, step, getScales(b, func, table));
+  SmallVector<Value> carried{getScales(b, func, table)};
+  llvm::append_range(carried, appendKeptPayloads(func, function));
+  emitResets(b, function, table, step, carried);
   DenseMap<unsigned, Value> slices;
   for (WeightUse use : function.uses) {
     const PredictedWeight &weight = table.weights[use.weight];
     Value &scale = slices[use.weight];
     if (!scale)
-      scale = extractScale(b, scales, weight.row);
-    remark::passed(use.quantize.getLoc(), remarkOpts("predicted", func))
+      scale = extractScale(b, carried[0], weight.row);
+    QuantizeOp op = use.quantize;
+    remark::passed(op.getLoc(), remarkOpts("predicted", func))
         << remark::add("the weight's scale is predicted")
         << remark::metric("weight", weight.name)
         << remark::metric("row", weight.row)
         << remark::metric("interval", weight.mark.getInterval());
-    useGivenScale(use.quantize, scale);
+    OpBuilder inPlace(op);
+    Value payload =
+        function.kept.empty()
+            ? createGiven(inPlace, op, op.getSource(), scale, op.getPayload())
+                  .getPayloadResult()
+            : carried[1 + function.getKept(use)];
+    replaceQuantize(op, payload, scale);
   }
-  putScales(func, table, scales);
+  if (function.updates.empty())
+    putScales(func, table, carried[0]);
+  else
+    emitUpdates(table, function, step, carried);
+  for (WeightUse use : function.uses)
+    use.quantize.erase();
 }
 
 /// The marks are used up; later levels do not know them.
 void AutoScalePass::removeMarks() {
-  for (auto func : getOperation().getOps<func::FuncOp>())
+  for (auto func : getOperation().getOps<func::FuncOp>()) {
+    for (unsigned number = 0; number < func.getNumResults(); ++number)
+      func.removeResultAttr(
+          number, StringAttr::get(&getContext(), WeightAttr::kUpdateName));
     for (unsigned number = 0; number < func.getNumArguments(); ++number) {
       func.removeArgAttr(number, WeightAttr::kMarkName);
       func.removeArgAttr(number, WeightAttr::kStepName);
+      func.removeArgAttr(number, WeightAttr::kRateName);
     }
+  }
   for (Operation &op : *getOperation().getBody())
     op.removeAttr(WeightAttr::kMarkName);
 }
@@ -451,7 +455,7 @@ void AutoScalePass::runOnOperation() {
   if (failed(addMarks()) || failed(collect(table)))
     return signalPassFailure();
   if (!table.weights.empty() &&
-      (failed(checkFunctions(table)) ||
+      (failed(checkFunctions(table)) || failed(collectUpdates(table)) ||
        failed(addScaleGlobals(getOperation(), table)) ||
        failed(addScaleFunctions(getOperation(), table))))
     return signalPassFailure();

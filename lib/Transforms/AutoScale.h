@@ -35,10 +35,24 @@ struct WeightUse {
   unsigned weight;
 };
 
+/// A result of a function that is the updated value of a weight.
+struct WeightUpdate {
+  unsigned weight;
+  unsigned argument;
+  unsigned result;
+};
+
 /// The weights that a function quantizes, in the order in which it does.
 struct FunctionWeights {
   func::FuncOp func;
   SmallVector<WeightUse> uses;
+  /// If there are any, the payloads are kept from one call to the next. Those
+  /// of `kept`, one for each weight and orientation, are arguments and results.
+  SmallVector<WeightUpdate> updates;
+  SmallVector<WeightUse> kept;
+
+  /// The number in `kept` of the payload of `use`.
+  unsigned getKept(WeightUse use) const;
 };
 
 /// All weights whose scales are predicted, by row, and where they are used.
@@ -49,6 +63,8 @@ struct WeightTable {
   ScaleState state = ScaleState::Arguments;
   SmallVector<FunctionWeights> functions;
 
+  /// Whether a rule needs the largest magnitude of gradients.
+  bool needsAmax() const;
   RankedTensorType getScalesType(MLIRContext *context) const;
   RankedTensorType getStateType(MLIRContext *context) const;
 };
@@ -69,10 +85,35 @@ Value cloneFromEntry(OpBuilder &b, Value value, IRMapping &mapping);
 Value extractScale(ImplicitLocOpBuilder &b, Value scales, int64_t row);
 
 /// Measure each of the weights in `uses` (once), whose sources are cloned by
-/// `mapping`, and return the updated `scales`.
-Value emitMeasurement(ImplicitLocOpBuilder &b, const WeightTable &table,
-                      ArrayRef<WeightUse> uses, IRMapping &mapping,
-                      Value scales);
+/// `mapping`. `carried` has the scales and, where a function keeps payloads,
+/// these; both are updated.
+void emitMeasurement(ImplicitLocOpBuilder &b, const WeightTable &table,
+                     const FunctionWeights &function, ArrayRef<WeightUse> uses,
+                     IRMapping &mapping, MutableArrayRef<Value> carried);
+
+/// The scheme of `op`, whose scale is given instead.
+SchemeAttr getGivenScheme(QuantizeOp op);
+
+/// The quantization `op` of `source` under the known `scale`, into `payload`.
+QuantizeOp createGiven(OpBuilder &b, QuantizeOp op, Value source, Value scale,
+                       Value payload);
+
+/// Append an argument; all types are fine for a func.func.
+BlockArgument appendArgument(func::FuncOp func, Type type);
+/// Append arguments for the payloads that a function keeps.
+SmallVector<Value> appendKeptPayloads(func::FuncOp func,
+                                      const FunctionWeights &function);
+/// Append a result, which every return yields.
+void appendResult(func::FuncOp func, Value value);
+
+/// Find the results marked as updated weights, by `moss.updates`. Fails, with a
+/// diagnostic, if marks do not fit the weights.
+LogicalResult collectUpdates(WeightTable &table);
+
+/// Let the function predict the scales of the weights that it updates, and
+/// quantize them for its next call. `carried` are scales and payloads.
+void emitUpdates(const WeightTable &table, const FunctionWeights &function,
+                 Value step, ArrayRef<Value> carried);
 
 /// Add the module's entry points @moss_init_scales, @moss_update_scales and
 /// @<f>_reset_scales, and the globals, if the state is there. Fails, with a

@@ -32,6 +32,22 @@ RankedTensorType WeightTable::getStateType(MLIRContext *context) const {
       Float64Type::get(context));
 }
 
+bool WeightTable::needsAmax() const {
+  return llvm::any_of(rules, [](ScaleRuleAttr rule) {
+    return rule.getOptimizer().isBoundedByGradient();
+  });
+}
+
+unsigned FunctionWeights::getKept(WeightUse use) const {
+  auto *found = llvm::find_if(kept, [&](WeightUse other) {
+    return other.weight == use.weight &&
+           QuantizeOp(other.quantize).getTranspose() ==
+               use.quantize.getTranspose();
+  });
+  assert(found != kept.end() && "every use has a payload");
+  return found - kept.begin();
+}
+
 //===----------------------------------------------------------------------===//
 // Computing a weight's source again
 //===----------------------------------------------------------------------===//
@@ -75,37 +91,92 @@ Value moss::extractScale(ImplicitLocOpBuilder &b, Value scales, int64_t row) {
       ArrayRef<OpFoldResult>{b.getIndexAttr(row)}, one, one);
 }
 
-Value moss::emitMeasurement(ImplicitLocOpBuilder &b, const WeightTable &table,
-                            ArrayRef<WeightUse> uses, IRMapping &mapping,
-                            Value scales) {
-  llvm::SmallDenseSet<unsigned> done;
-  for (auto [quantize, weight] : uses) {
-    if (!done.insert(weight).second)
+SchemeAttr moss::getGivenScheme(QuantizeOp op) {
+  SchemeAttr scheme = op.getScheme();
+  return SchemeAttr::get(op.getContext(), scheme.getElementType(), Type(),
+                         /*groupOuter=*/0, /*groupK=*/0, GlobalScale::Given,
+                         scheme.getRounding());
+}
+
+QuantizeOp moss::createGiven(OpBuilder &b, QuantizeOp op, Value source,
+                             Value scale, Value payload) {
+  return QuantizeOp::create(b, op.getLoc(), TypeRange(payload.getType()),
+                            getGivenScheme(op), op.getTranspose(), source,
+                            scale, payload,
+                            /*micro=*/Value(), /*global=*/Value());
+}
+
+/// `scales` with the measured scale of one weight.
+static Value measureOne(ImplicitLocOpBuilder &b, SchemeAttr scheme,
+                        Value source, Value scales, int64_t row) {
+  // The payload is not used, but nothing else takes a maximum on every target;
+  // at one step in hundreds it costs little.
+  Value payload = tensor::EmptyOp::create(
+      b, tensor::getMixedSizes(b, b.getLoc(), source), scheme.getElementType());
+  Value slot = extractScale(b, scales, row);
+  auto measured = QuantizeOp::create(
+      b, TypeRange{payload.getType(), slot.getType()}, scheme,
+      /*transpose=*/false, source, /*scale=*/Value(), payload,
+      /*micro=*/Value(), slot);
+  OpFoldResult one = b.getIndexAttr(1);
+  return tensor::InsertSliceOp::create(
+      b, measured.getGlobalResult(), scales,
+      ArrayRef<OpFoldResult>{b.getIndexAttr(row)}, one, one);
+}
+
+void moss::emitMeasurement(ImplicitLocOpBuilder &b, const WeightTable &table,
+                           const FunctionWeights &function,
+                           ArrayRef<WeightUse> uses, IRMapping &mapping,
+                           MutableArrayRef<Value> carried) {
+  llvm::SmallDenseSet<unsigned> measured, quantized;
+  for (WeightUse use : uses) {
+    QuantizeOp op = use.quantize;
+    int64_t row = table.weights[use.weight].row;
+    Value source = cloneFromEntry(b, op.getSource(), mapping);
+    if (measured.insert(use.weight).second)
+      carried[0] = measureOne(b, op.getScheme(), source, carried[0], row);
+    if (function.kept.empty())
       continue;
-    int64_t row = table.weights[weight].row;
-    SchemeAttr scheme = quantize.getScheme();
-    Value source = cloneFromEntry(b, quantize.getSource(), mapping);
-    // The payload is not used, but nothing else takes a maximum on every
-    // target; at one step in hundreds it costs little.
-    Value payload =
-        tensor::EmptyOp::create(b, tensor::getMixedSizes(b, b.getLoc(), source),
-                                scheme.getElementType());
-    Value slot = extractScale(b, scales, row);
-    auto measured = QuantizeOp::create(
-        b, TypeRange{payload.getType(), slot.getType()}, scheme,
-        /*transpose=*/false, source, /*scale=*/Value(), payload,
-        /*micro=*/Value(), slot);
-    OpFoldResult one = b.getIndexAttr(1);
-    scales = tensor::InsertSliceOp::create(
-        b, measured.getGlobalResult(), scales,
-        ArrayRef<OpFoldResult>{b.getIndexAttr(row)}, one, one);
+    unsigned number = function.getKept(use);
+    if (!quantized.insert(number).second)
+      continue;
+    Value &payload = carried[1 + number];
+    payload =
+        createGiven(b, op, source, extractScale(b, carried[0], row), payload)
+            .getPayloadResult();
   }
-  return scales;
 }
 
 //===----------------------------------------------------------------------===//
 // Keeping
 //===----------------------------------------------------------------------===//
+
+BlockArgument moss::appendArgument(func::FuncOp func, Type type) {
+  unsigned number = func.getNumArguments();
+  LogicalResult inserted =
+      func.insertArgument(number, type, DictionaryAttr(), func.getLoc());
+  assert(succeeded(inserted) && "a func.func takes any argument");
+  (void)inserted;
+  return func.getArgument(number);
+}
+
+SmallVector<Value> moss::appendKeptPayloads(func::FuncOp func,
+                                            const FunctionWeights &function) {
+  SmallVector<Value> payloads;
+  for (WeightUse use : function.kept)
+    payloads.push_back(
+        appendArgument(func, use.quantize.getPayload().getType()));
+  return payloads;
+}
+
+void moss::appendResult(func::FuncOp func, Value value) {
+  LogicalResult inserted = func.insertResult(func.getNumResults(),
+                                             value.getType(), DictionaryAttr());
+  assert(succeeded(inserted) && "a func.func takes any result");
+  (void)inserted;
+  func.walk(
+      [&](func::ReturnOp ret) { ret.getOperandsMutable().append(value); });
+}
 
 static Value loadGlobal(ImplicitLocOpBuilder &b, StringRef name, Type type) {
   return ml_program::GlobalLoadOp::create(
@@ -122,12 +193,7 @@ Value moss::getScales(ImplicitLocOpBuilder &b, func::FuncOp func,
   RankedTensorType type = table.getScalesType(b.getContext());
   if (table.state == ScaleState::Globals)
     return loadGlobal(b, kScalesName, type);
-  unsigned number = func.getNumArguments();
-  LogicalResult inserted =
-      func.insertArgument(number, type, DictionaryAttr(), func.getLoc());
-  assert(succeeded(inserted) && "a func.func takes any argument");
-  (void)inserted;
-  return func.getArgument(number);
+  return appendArgument(func, type);
 }
 
 void moss::putScales(func::FuncOp func, const WeightTable &table,
@@ -137,12 +203,7 @@ void moss::putScales(func::FuncOp func, const WeightTable &table,
     b.setInsertionPointAfterValue(scales);
     return storeGlobal(b, kScalesName, scales);
   }
-  LogicalResult inserted = func.insertResult(
-      func.getNumResults(), scales.getType(), DictionaryAttr());
-  assert(succeeded(inserted) && "a func.func takes any result");
-  (void)inserted;
-  func.walk(
-      [&](func::ReturnOp ret) { ret.getOperandsMutable().append(scales); });
+  appendResult(func, scales);
 }
 
 //===----------------------------------------------------------------------===//
@@ -231,9 +292,7 @@ static LogicalResult addUpdate(ModuleOp module, const WeightTable &table) {
   Type scalesType = table.getScalesType(b.getContext());
   Type stateType = table.getStateType(b.getContext());
   bool hasGlobals = table.state == ScaleState::Globals;
-  bool needsAmax = llvm::any_of(table.rules, [](ScaleRuleAttr rule) {
-    return rule.getOptimizer().isBoundedByGradient();
-  });
+  bool needsAmax = table.needsAmax();
   SmallVector<Type> inputs{b.getF64Type(), b.getI64Type()}, results;
   if (needsAmax)
     inputs.push_back(scalesType);
@@ -296,9 +355,12 @@ static LogicalResult addReset(ModuleOp module, const WeightTable &table,
     mapping.map(user.getArgument(number), func->getArgument(index));
   func::ReturnOp::create(b);
   b.setInsertionPoint(func->getBody().front().getTerminator());
-  Value scales = getScales(b, *func, table);
-  scales = emitMeasurement(b, table, weights.uses, mapping, scales);
-  putScales(*func, table, scales);
+  SmallVector<Value> carried{getScales(b, *func, table)};
+  llvm::append_range(carried, appendKeptPayloads(*func, weights));
+  emitMeasurement(b, table, weights, weights.uses, mapping, carried);
+  putScales(*func, table, carried[0]);
+  for (Value payload : ArrayRef(carried).drop_front())
+    appendResult(*func, payload);
   return success();
 }
 
@@ -307,6 +369,9 @@ LogicalResult moss::addScaleFunctions(ModuleOp module,
   for (const FunctionWeights &weights : table.functions)
     if (failed(addReset(module, table, weights)))
       return failure();
-  return success(succeeded(addInit(module, table)) &&
-                 succeeded(addUpdate(module, table)));
+  if (failed(addInit(module, table)))
+    return failure();
+  // A function that updates its weights updates the scales, too.
+  bool isUpdated = !table.functions.front().updates.empty();
+  return isUpdated ? success() : addUpdate(module, table);
 }

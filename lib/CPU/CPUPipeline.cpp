@@ -77,6 +77,7 @@ void moss::buildCPUPipeline(OpPassManager &pm,
                             const CPUPipelineOptions &options) {
   // Callable from C, as the functions of the GPU's host code are.
   pm.addNestedPass<func::FuncOp>(createMossRequestCWrappers());
+  pm.addPass(createMossExpandNextScale());
   pm.addPass(createMossAssertToLLVM());
   pm.addPass(createMossQuantizeToLoops());
   addTilePasses(pm, options.arithmetic);

@@ -82,7 +82,6 @@ static void addBufferizePasses(OpPassManager &pm) {
   pm.addPass(createMossDropReturnedArguments());
   bufferization::buildBufferDeallocationPipeline(pm);
   pm.addPass(createConvertBufferizationToMemRefPass());
-  pm.addPass(createMossExpandNextScale());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }
@@ -119,6 +118,9 @@ static void addCPUPasses(OpPassManager &pm, const FP8LowerOptions &options) {
 
 static void addGPUPasses(OpPassManager &pm, const FP8LowerOptions &options,
                          Level to) {
+  // Not earlier: canonicalization takes a loop over one weight away, and the
+  // host cannot do the work.
+  pm.addPass(createMossExpandNextScale());
   pm.addPass(createMossQuantizeToGpu());
   addKernelPasses(pm);
   if (to == Level::Kernel)

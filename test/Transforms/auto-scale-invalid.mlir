@@ -74,3 +74,83 @@ func.func @moss_update_scales(%w: tensor<8x8xbf16> {moss.weight = #a}, %p: tenso
     -> tensor<8x8xf8E4M3FN>, tensor<f32>
   return %q#0 : tensor<8x8xf8E4M3FN>
 }
+
+// -----
+
+#jit = #moss.scheme<f8E4M3FN, global = jit>
+#a = #moss.weight<#moss.optimizer<sgd>>
+// expected-error @+1 {{updates 1 of the module's 2 marked weights; a function that updates weights must be the only one that uses marked weights, and update them all}}
+func.func @updates_one(%w: tensor<8x8xf32> {moss.weight = #a}, %v: tensor<8x8xf32> {moss.weight = #a}, %p: tensor<8x8xf8E4M3FN>)
+    -> (tensor<8x8xf8E4M3FN>, tensor<8x8xf8E4M3FN>, tensor<8x8xf32> {moss.updates = 0}) {
+  %g = tensor.empty() : tensor<f32>
+  %q:2 = moss.quantize #jit ins(%w : tensor<8x8xf32>) payload(%p : tensor<8x8xf8E4M3FN>) global(%g : tensor<f32>)
+    -> tensor<8x8xf8E4M3FN>, tensor<f32>
+  %r:2 = moss.quantize #jit ins(%v : tensor<8x8xf32>) payload(%p : tensor<8x8xf8E4M3FN>) global(%g : tensor<f32>)
+    -> tensor<8x8xf8E4M3FN>, tensor<f32>
+  return %q#0, %r#0, %w : tensor<8x8xf8E4M3FN>, tensor<8x8xf8E4M3FN>, tensor<8x8xf32>
+}
+
+// -----
+
+#jit = #moss.scheme<f8E4M3FN, global = jit>
+#a = #moss.weight<#moss.optimizer<sgd>>
+// expected-error @+1 {{updates weights, but has no argument of f32 or f64 that is marked 'moss.learning_rate'}}
+func.func @no_rate(%w: tensor<8x8xf32> {moss.weight = #a}, %p: tensor<8x8xf8E4M3FN>)
+    -> (tensor<8x8xf8E4M3FN>, tensor<8x8xf32> {moss.updates = 0}) {
+  %g = tensor.empty() : tensor<f32>
+  %q:2 = moss.quantize #jit ins(%w : tensor<8x8xf32>) payload(%p : tensor<8x8xf8E4M3FN>) global(%g : tensor<f32>)
+    -> tensor<8x8xf8E4M3FN>, tensor<f32>
+  return %q#0, %w : tensor<8x8xf8E4M3FN>, tensor<8x8xf32>
+}
+
+// -----
+
+#jit = #moss.scheme<f8E4M3FN, global = jit>
+#a = #moss.weight<#moss.optimizer<sgd>>
+// expected-error @+1 {{'moss.updates' must be the number of an argument, but is 7 : i64}}
+func.func @no_argument(%w: tensor<8x8xf32> {moss.weight = #a}, %p: tensor<8x8xf8E4M3FN>)
+    -> (tensor<8x8xf8E4M3FN>, tensor<8x8xf32> {moss.updates = 7}) {
+  %g = tensor.empty() : tensor<f32>
+  %q:2 = moss.quantize #jit ins(%w : tensor<8x8xf32>) payload(%p : tensor<8x8xf8E4M3FN>) global(%g : tensor<f32>)
+    -> tensor<8x8xf8E4M3FN>, tensor<f32>
+  return %q#0, %w : tensor<8x8xf8E4M3FN>, tensor<8x8xf32>
+}
+
+// -----
+
+#jit = #moss.scheme<f8E4M3FN, global = jit>
+#a = #moss.weight<#moss.optimizer<sgd>>
+// expected-error @+1 {{result 0 has another type than argument 0, which it is marked to update}}
+func.func @other_type(%w: tensor<8x8xf32> {moss.weight = #a}, %p: tensor<8x8xf8E4M3FN>)
+    -> (tensor<8x8xf8E4M3FN> {moss.updates = 0}) {
+  %g = tensor.empty() : tensor<f32>
+  %q:2 = moss.quantize #jit ins(%w : tensor<8x8xf32>) payload(%p : tensor<8x8xf8E4M3FN>) global(%g : tensor<f32>)
+    -> tensor<8x8xf8E4M3FN>, tensor<f32>
+  return %q#0 : tensor<8x8xf8E4M3FN>
+}
+
+// -----
+
+#jit = #moss.scheme<f8E4M3FN, global = jit>
+#a = #moss.weight<#moss.optimizer<sgd>>
+// expected-error @+1 {{result 1 is marked to update argument 1, which is no weight whose scale is predicted}}
+func.func @no_weight(%w: tensor<8x8xf32> {moss.weight = #a}, %v: tensor<8x8xf32>, %p: tensor<8x8xf8E4M3FN>)
+    -> (tensor<8x8xf8E4M3FN>, tensor<8x8xf32> {moss.updates = 1}) {
+  %g = tensor.empty() : tensor<f32>
+  %q:2 = moss.quantize #jit ins(%w : tensor<8x8xf32>) payload(%p : tensor<8x8xf8E4M3FN>) global(%g : tensor<f32>)
+    -> tensor<8x8xf8E4M3FN>, tensor<f32>
+  return %q#0, %v : tensor<8x8xf8E4M3FN>, tensor<8x8xf32>
+}
+
+// -----
+
+#jit = #moss.scheme<f8E4M3FN, global = jit>
+#a = #moss.weight<#moss.optimizer<adam>, state = globals>
+// expected-error @+1 {{updates weights, whose scales must then be arguments, but are globals}}
+func.func @globals(%w: tensor<8x8xf32> {moss.weight = #a}, %lr: f32 {moss.learning_rate}, %p: tensor<8x8xf8E4M3FN>)
+    -> (tensor<8x8xf8E4M3FN>, tensor<8x8xf32> {moss.updates = 0}) {
+  %g = tensor.empty() : tensor<f32>
+  %q:2 = moss.quantize #jit ins(%w : tensor<8x8xf32>) payload(%p : tensor<8x8xf8E4M3FN>) global(%g : tensor<f32>)
+    -> tensor<8x8xf8E4M3FN>, tensor<f32>
+  return %q#0, %w : tensor<8x8xf8E4M3FN>, tensor<8x8xf32>
+}

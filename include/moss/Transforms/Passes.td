@@ -104,6 +104,16 @@ def MossAutoScale : Pass<"moss-auto-scale", "::mlir::ModuleOp"> {
     learning rates. The step is the i64 argument marked `moss.step`, or is
     added.
 
+    Where a result of `f` is marked `moss.updates = <number>`, it is the updated
+    value of the weight that is the argument with this number, and `f` contains
+    the optimizer step. Then `f` predicts the scales itself, ahead of the update,
+    from its argument marked `moss.learning_rate`. It quantizes the updated
+    weights for its next call and keeps their payloads as arguments and results,
+    so that a weight is read by nothing but its update
+    (`moss-fuse-quantize` makes this one pass over memory). There is no
+    `@moss_update_scales` then, and `f` must update all marked weights of the
+    module.
+
     With `state = globals` the scales are an `ml_program.global` of the module,
     and functions take only the step; that is for a CPU, as globals are in host
     memory.

@@ -301,15 +301,24 @@ LogicalResult AutoScalePass::collect(WeightTable &table) {
   return success();
 }
 
+/// The number of the argument that counts finished steps.
+static std::optional<unsigned> findStep(func::FuncOp func) {
+  for (unsigned number = 0; number < func.getNumArguments(); ++number)
+    if (func.getArgAttr(number, WeightAttr::kStepName))
+      return number;
+  return std::nullopt;
+}
+
 /// New arguments and results would not match calls in the module.
 LogicalResult AutoScalePass::checkFunctions(const WeightTable &table) {
   SymbolTableCollection symbols;
   SymbolUserMap users(symbols, getOperation());
   for (const FunctionWeights &function : table.functions) {
-    ArrayRef<Operation *> callers = users.getUsers(function.func);
-    if (callers.empty())
-      continue;
     func::FuncOp func = function.func;
+    ArrayRef<Operation *> callers = users.getUsers(func);
+    bool keepsType = table.state == ScaleState::Globals && findStep(func);
+    if (callers.empty() || keepsType)
+      continue;
     InFlightDiagnostic diag = func.emitError(
         "has a marked weight and would get further arguments, but is called in "
         "the module; inline it, or mark the weights of its callers");
@@ -325,9 +334,8 @@ LogicalResult AutoScalePass::checkFunctions(const WeightTable &table) {
 
 /// The argument that counts finished steps, added if there is none.
 static Value getStep(func::FuncOp func) {
-  for (unsigned number = 0; number < func.getNumArguments(); ++number)
-    if (func.getArgAttr(number, WeightAttr::kStepName))
-      return func.getArgument(number);
+  if (std::optional<unsigned> number = findStep(func))
+    return func.getArgument(*number);
   return appendArgument(func, IntegerType::get(func.getContext(), 64));
 }
 

@@ -13,8 +13,10 @@
 
 #include "AutoScale.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MLProgram/IR/MLProgram.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Transforms/RegionUtils.h"
 
@@ -178,14 +180,25 @@ void moss::appendResult(func::FuncOp func, Value value) {
       [&](func::ReturnOp ret) { ret.getOperandsMutable().append(value); });
 }
 
-static Value loadGlobal(ImplicitLocOpBuilder &b, StringRef name, Type type) {
-  return ml_program::GlobalLoadOp::create(
-      b, type, FlatSymbolRefAttr::get(b.getContext(), name));
+static Value getGlobal(ImplicitLocOpBuilder &b, StringRef name,
+                       RankedTensorType type) {
+  return memref::GetGlobalOp::create(
+      b, MemRefType::get(type.getShape(), type.getElementType()), name);
+}
+
+/// A global as a tensor that may be updated in place.
+static Value loadGlobal(ImplicitLocOpBuilder &b, StringRef name,
+                        RankedTensorType type) {
+  return bufferization::ToTensorOp::create(b, type, getGlobal(b, name, type),
+                                           /*restrict=*/true,
+                                           /*writable=*/true);
 }
 
 static void storeGlobal(ImplicitLocOpBuilder &b, StringRef name, Value value) {
-  ml_program::GlobalStoreOp::create(
-      b, FlatSymbolRefAttr::get(b.getContext(), name), value);
+  bufferization::MaterializeInDestinationOp::create(
+      b, /*result=*/Type(), value,
+      getGlobal(b, name, cast<RankedTensorType>(value.getType())),
+      /*restrict=*/true, /*writable=*/true);
 }
 
 Value moss::getScales(ImplicitLocOpBuilder &b, func::FuncOp func,
@@ -201,7 +214,8 @@ void moss::putScales(func::FuncOp func, const WeightTable &table,
   if (table.state == ScaleState::Globals) {
     ImplicitLocOpBuilder b(func.getLoc(), func.getContext());
     b.setInsertionPointAfterValue(scales);
-    return storeGlobal(b, kScalesName, scales);
+    storeGlobal(b, kScalesName, scales);
+    return;
   }
   appendResult(func, scales);
 }
@@ -228,8 +242,12 @@ LogicalResult moss::addScaleGlobals(ModuleOp module, const WeightTable &table) {
     if (failed(checkNameIsFree(module, name)))
       return failure();
     auto initial = DenseElementsAttr::get(type, value);
-    ml_program::GlobalOp::create(b, name, type, /*is_mutable=*/true, initial,
-                                 b.getStringAttr("private"));
+    // Not an ml_program.global: bufferization of LLVM 22 stores an
+    // uninitialized copy to it where the value is used elsewhere, too.
+    memref::GlobalOp::create(
+        b, name, b.getStringAttr("private"),
+        MemRefType::get(type.getShape(), type.getElementType()), initial,
+        /*constant=*/false, /*alignment=*/IntegerAttr());
     return success();
   };
   if (failed(add(kScalesName, table.getScalesType(context),
@@ -289,8 +307,8 @@ static LogicalResult addInit(ModuleOp module, const WeightTable &table) {
 /// `@moss_update_scales`: the scales after an optimizer step.
 static LogicalResult addUpdate(ModuleOp module, const WeightTable &table) {
   ImplicitLocOpBuilder b(module.getLoc(), module.getContext());
-  Type scalesType = table.getScalesType(b.getContext());
-  Type stateType = table.getStateType(b.getContext());
+  RankedTensorType scalesType = table.getScalesType(b.getContext());
+  RankedTensorType stateType = table.getStateType(b.getContext());
   bool hasGlobals = table.state == ScaleState::Globals;
   bool needsAmax = table.needsAmax();
   SmallVector<Type> inputs{b.getF64Type(), b.getI64Type()}, results;

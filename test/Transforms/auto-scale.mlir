@@ -111,20 +111,21 @@ func.func @backward(%w: tensor<8x8xf32> {moss.weight = #first}, %p: tensor<8x8xf
 
 // Weights and scales in globals: only the step is new.
 
-// CHECK-DAG:   ml_program.global private mutable @moss_scales(dense<0x7FC00000> : tensor<1xf32>)
-// CHECK-DAG:   ml_program.global private mutable @moss_scale_state(dense<0.000000e+00> : tensor<1x3xf64>)
+// CHECK-DAG:   memref.global "private" @moss_scales : memref<1xf32> = dense<0x7FC00000>
+// CHECK-DAG:   memref.global "private" @moss_scale_state : memref<1x3xf64> = dense<0.000000e+00>
 // CHECK-LABEL: func.func @loaded(
 // CHECK-SAME:    %{{[a-z0-9]+}}: tensor<8x8xf8E4M3FN>, %{{[a-z0-9]+}}: i64) -> tensor<8x8xf8E4M3FN>
-// CHECK:         %[[SCALES:.*]] = ml_program.global_load @moss_scales
+// CHECK:         %[[GLOBAL:.*]] = memref.get_global @moss_scales
+// CHECK:         bufferization.to_tensor %[[GLOBAL]] restrict writable
 // CHECK:         %[[NOW:.*]] = scf.if
 // CHECK-NEXT:      %[[W:.*]] = ml_program.global_load @w
 // CHECK:           moss.quantize <f8E4M3FN, global = jit> ins(%[[W]]
-// CHECK:         ml_program.global_store @moss_scales = %[[NOW]]
+// CHECK:         bufferization.materialize_in_destination %[[NOW]] in restrict writable
 // CHECK-LABEL: func.func @loaded_reset_scales()
 // CHECK-LABEL: func.func @moss_init_scales()
 // CHECK-LABEL: func.func @moss_update_scales(%{{[a-z0-9]+}}: f64, %{{[a-z0-9]+}}: i64)
-// CHECK:         ml_program.global_store @moss_scales
-// CHECK:         ml_program.global_store @moss_scale_state
+// CHECK:         moss.next_scale
+// CHECK-COUNT-2: bufferization.materialize_in_destination
 ml_program.global private mutable @w(dense<1.0> : tensor<8x8xbf16>) : tensor<8x8xbf16> {moss.weight = #weight}
 func.func @loaded(%p: tensor<8x8xf8E4M3FN>) -> tensor<8x8xf8E4M3FN> {
   %g = tensor.empty() : tensor<f32>

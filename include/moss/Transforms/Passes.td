@@ -114,7 +114,7 @@ def MossAutoScale : Pass<"moss-auto-scale", "::mlir::ModuleOp"> {
     `@moss_update_scales` then, and `f` must update all marked weights of the
     module.
 
-    With `state = globals` the scales are an `ml_program.global` of the module,
+    With `state = globals` the scales are a `memref.global` of the module,
     and functions take only the step; that is for a CPU, as globals are in host
     memory.
 
@@ -128,10 +128,11 @@ def MossAutoScale : Pass<"moss-auto-scale", "::mlir::ModuleOp"> {
            "The #moss.weight that 'weights' get, in quotes">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::bufferization::BufferizationDialect",
                            "::mlir::cf::ControlFlowDialect",
                            "::mlir::func::FuncDialect",
                            "::mlir::linalg::LinalgDialect",
-                           "::mlir::ml_program::MLProgramDialect",
+                           "::mlir::memref::MemRefDialect",
                            "::mlir::moss::MossDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];

@@ -290,8 +290,8 @@ LogicalResult NextScaleOp::verify() {
       return emitOpError("has rules for ")
              << total << " weights, but a table of " << table.getType();
   if (cast<ShapedType>(getState().getType()).getDimSize(1) != kNumFields)
-    return emitOpError("state must be ") << total << "x" << kNumFields
-                                         << ", but is " << getState().getType();
+    return emitOpError("state must be ")
+           << total << "x" << kNumFields << ", but is " << getState().getType();
   bool needsAmax = llvm::any_of(getRuleAttrs(), [](ScaleRuleAttr rule) {
     return rule.getOptimizer().isBoundedByGradient();
   });

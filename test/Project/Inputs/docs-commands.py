@@ -51,7 +51,7 @@ def find_needs(build):
         (r"^(cmake|ninja|cmake/moss\.sh)\b", "a build of its own", False),
         (r"benchmark/build\.py|\bcubin\b|\.cubin\b|\bptxas\b", "ptxas",
          shutil.which("ptxas") is not None),
-        (r"benchmark/run\.py|\bimport torch\b", "PyTorch and a GPU",
+        (r"benchmark/\w*run\.py|\bimport torch\b", "PyTorch and a GPU",
          has_gpu(build) and importlib.util.find_spec("torch") is not None),
     ]
 

@@ -61,13 +61,25 @@ static SetVector<Value> getInputs(Operation *op) {
   return inputs;
 }
 
+/// Whether the op reads a memref of the function ahead of all that may write.
+static bool readsAtEntry(Operation *op) {
+  Block *block = op->getBlock();
+  return isa<bufferization::ToTensorOp>(op) && block->isEntryBlock() &&
+         isa<func::FuncOp>(block->getParentOp()) &&
+         llvm::all_of(llvm::make_range(block->begin(), op->getIterator()),
+                      [](Operation &other) {
+                        return isMemoryEffectFree(&other) ||
+                               readsAtEntry(&other);
+                      });
+}
+
 bool moss::isAvailableAtEntry(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return isa<func::FuncOp>(argument.getOwner()->getParentOp()) &&
            argument.getOwner()->isEntryBlock();
   Operation *op = value.getDefiningOp();
   bool isPure =
-      isMemoryEffectFree(op) ||
+      isMemoryEffectFree(op) || readsAtEntry(op) ||
       isa<ml_program::GlobalLoadOp, ml_program::GlobalLoadConstOp>(op);
   return isPure && llvm::all_of(getInputs(op), isAvailableAtEntry);
 }

@@ -137,6 +137,41 @@ func.func @loaded(%p: tensor<8x8xf8E4M3FN>) -> tensor<8x8xf8E4M3FN> {
 
 // -----
 
+#jit = #moss.scheme<f8E4M3FN, global = jit>
+#weight = #moss.weight<#moss.optimizer<adam>>
+
+// A weight in a memref is measured as it is at entry, so nothing may write before.
+
+// CHECK-LABEL: func.func @memref(
+// CHECK-SAME:    %[[W:[a-z0-9]+]]: memref<8x8xbf16>
+// CHECK:         scf.if
+// CHECK:           bufferization.to_tensor %[[W]]
+// CHECK:           moss.quantize <f8E4M3FN, global = jit>
+// CHECK:         moss.quantize <f8E4M3FN, global = given>
+// CHECK-LABEL: func.func @written_before(
+// CHECK-NOT:     global = given
+// CHECK-LABEL: func.func @memref_reset_scales(
+// CHECK-SAME:    %{{[a-z0-9]+}}: memref<8x8xbf16>, %{{[a-z0-9]+}}: tensor<1xf32>)
+// REMARK: [Missed] not-predicted | {{.*}}Function=written_before | {{.*}}it is computed from values that are not arguments of the function
+func.func @memref(%m: memref<8x8xbf16> {moss.weight = #weight}, %p: tensor<8x8xf8E4M3FN>) -> tensor<8x8xf8E4M3FN> {
+  %g = tensor.empty() : tensor<f32>
+  %w = bufferization.to_tensor %m restrict : memref<8x8xbf16> to tensor<8x8xbf16>
+  %q:2 = moss.quantize #jit ins(%w : tensor<8x8xbf16>) payload(%p : tensor<8x8xf8E4M3FN>) global(%g : tensor<f32>)
+    -> tensor<8x8xf8E4M3FN>, tensor<f32>
+  return %q#0 : tensor<8x8xf8E4M3FN>
+}
+func.func @written_before(%m: memref<8x8xbf16> {moss.weight = #weight}, %p: tensor<8x8xf8E4M3FN>) -> tensor<8x8xf8E4M3FN> {
+  %g = tensor.empty() : tensor<f32>
+  %one = arith.constant 1.0 : bf16
+  linalg.fill ins(%one : bf16) outs(%m : memref<8x8xbf16>)
+  %w = bufferization.to_tensor %m restrict : memref<8x8xbf16> to tensor<8x8xbf16>
+  %q:2 = moss.quantize #jit ins(%w : tensor<8x8xbf16>) payload(%p : tensor<8x8xf8E4M3FN>) global(%g : tensor<f32>)
+    -> tensor<8x8xf8E4M3FN>, tensor<f32>
+  return %q#0 : tensor<8x8xf8E4M3FN>
+}
+
+// -----
+
 #rows = #moss.scheme<f8E4M3FN, micro = f8E8M0FNU, group = [1, full], global = jit, rounding = ceil>
 #unit = #moss.scheme<f8E4M3FN, global = unit>
 #weight = #moss.weight<#moss.optimizer<adam>>

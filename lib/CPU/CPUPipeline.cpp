@@ -81,6 +81,7 @@ void moss::buildCPUPipeline(OpPassManager &pm,
                             const CPUPipelineOptions &options) {
   // Callable from C, as the functions of the GPU's host code are.
   pm.addNestedPass<func::FuncOp>(createMossRequestCWrappers());
+  pm.addPass(createMossExpandNextScale());
   MossAssertToLLVMOptions assertOptions;
   if (options.cInterface)
     assertOptions.handler = kAssertionHandlerName.str();

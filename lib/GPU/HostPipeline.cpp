@@ -55,6 +55,7 @@ static void addHostToLLVMPasses(OpPassManager &pm,
   pm.addPass(createMossAssertToLLVM(assertOptions));
   pm.addNestedPass<func::FuncOp>(createMossRequestCWrappers());
   pm.addPass(createMossConvertTensorMapsToLLVM());
+  pm.addNestedPass<func::FuncOp>(createConvertMathToLLVMPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
   pm.addPass(createSCFToControlFlowPass());

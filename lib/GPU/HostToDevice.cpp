@@ -69,8 +69,16 @@ static bool escapes(Value memref) {
 
 /// Copy a constant to the device. This happens at every call, so large
 /// constants are better passed as arguments.
-static void convertConstant(RewriterBase &rewriter, memref::GetGlobalOp op) {
+static LogicalResult convertConstant(RewriterBase &rewriter,
+                                     memref::GetGlobalOp op) {
   Location loc = op.getLoc();
+  auto global = SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(
+      op, op.getNameAttr());
+  if (global && !global.getConstant())
+    return op.emitError("refers to '")
+           << global.getName()
+           << "', which the program may change, but which lies in the host's "
+              "memory; pass it as an argument";
   remark::missed(loc, remark::RemarkOpts::name("constant-on-host")
                           .category("moss-host-to-device"))
       << "the constant is copied to the device at every call; pass it as an "
@@ -84,10 +92,11 @@ static void convertConstant(RewriterBase &rewriter, memref::GetGlobalOp op) {
   gpu::MemcpyOp::create(rewriter, loc, /*asyncToken=*/Type(), ValueRange(),
                         device.getMemref(), op.getResult());
   if (escapes(device.getMemref()))
-    return;
+    return success();
   rewriter.setInsertionPoint(op->getBlock()->getTerminator());
   gpu::DeallocOp::create(rewriter, loc, /*asyncToken=*/Type(), ValueRange(),
                          device.getMemref());
+  return success();
 }
 
 /// An error if the host itself reads or writes a memref.
@@ -139,7 +148,7 @@ static LogicalResult convert(RewriterBase &rewriter, Operation *op) {
   if (auto dealloc = dyn_cast<memref::DeallocOp>(op))
     return convertDealloc(rewriter, dealloc), success();
   if (auto constant = dyn_cast<memref::GetGlobalOp>(op))
-    return convertConstant(rewriter, constant), success();
+    return convertConstant(rewriter, constant);
   if (auto copy = dyn_cast<memref::CopyOp>(op))
     return convertCopy(rewriter, copy);
   return checkNoAccess(op);

@@ -267,6 +267,49 @@ LogicalResult ScaledMatmulOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// NextScaleOp
+//===----------------------------------------------------------------------===//
+
+MutableOperandRange NextScaleOp::getDpsInitsMutable() {
+  return MutableOperandRange(*this, getScalesMutable().getOperandNumber(), 2);
+}
+
+void NextScaleOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  getDestinationStyleEffects(*this, /*readsInits=*/true, effects);
+}
+
+LogicalResult NextScaleOp::verify() {
+  if (getRules().size() != getRows().size())
+    return emitOpError("has ") << getRules().size() << " rules, but "
+                               << getRows().size() << " numbers of rows";
+  if (llvm::any_of(getRows(), [](int64_t count) { return count < 1; }))
+    return emitOpError("numbers of rows must be positive");
+  int64_t total = llvm::sum_of(getRows());
+  SmallVector<Value> tables{getScales(), getState()};
+  if (getAmax())
+    tables.push_back(getAmax());
+  for (Value table : tables)
+    if (cast<ShapedType>(table.getType()).getDimSize(0) != total)
+      return emitOpError("has rules for ")
+             << total << " weights, but a table of " << table.getType();
+  if (cast<ShapedType>(getState().getType()).getDimSize(1) != kNumFields)
+    return emitOpError("state must be ")
+           << total << "x" << kNumFields << ", but is " << getState().getType();
+  bool needsAmax = llvm::any_of(getRuleAttrs(), [](ScaleRuleAttr rule) {
+    return rule.getOptimizer().isBoundedByGradient();
+  });
+  if (needsAmax != static_cast<bool>(getAmax()))
+    return emitOpError() << (needsAmax
+                                 ? "needs the amax of gradients for 'sgd' and "
+                                   "'momentum'"
+                                 : "takes an amax only for 'sgd' and "
+                                   "'momentum'");
+  return verifyDestinationStyle(*this);
+}
+
+//===----------------------------------------------------------------------===//
 // MmaOp
 //===----------------------------------------------------------------------===//
 

@@ -63,6 +63,10 @@ static void addQuantizePasses(OpPassManager &pm,
     pm.addPass(createMossMigrateScales());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(createMossAutoScale());
+  MossFuseQuantizeOptions fuse;
+  fuse.transposed = options.target == "cpu";
+  pm.addPass(createMossFuseQuantize(fuse));
 }
 
 /// Upstream's buildBufferDeallocationPipeline, which has no place for a pass
@@ -92,6 +96,8 @@ static void addBufferizePasses(OpPassManager &pm) {
   bufferize.functionBoundaryTypeConversion =
       bufferization::LayoutMapOption::IdentityLayoutMap;
   pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
+  // An argument that is updated in a branch is the branch's result until then.
+  pm.addPass(createCanonicalizerPass());
   pm.addPass(createMossDropReturnedArguments());
   addDeallocationPasses(pm);
   pm.addPass(createConvertBufferizationToMemRefPass());
@@ -134,6 +140,9 @@ static void addCPUPasses(OpPassManager &pm, const FP8LowerOptions &options) {
 
 static void addGPUPasses(OpPassManager &pm, const FP8LowerOptions &options,
                          Level to) {
+  // Not earlier: canonicalization takes a loop over one weight away, and the
+  // host cannot do the work.
+  pm.addPass(createMossExpandNextScale());
   pm.addPass(createMossQuantizeToGpu());
   addKernelPasses(pm);
   if (options.cInterface)

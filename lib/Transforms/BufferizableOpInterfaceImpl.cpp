@@ -16,7 +16,7 @@ using namespace mlir::bufferization;
 using namespace mlir::moss;
 
 namespace {
-/// Inits are bufferized in place, and read only by an op that adds to them.
+/// Inits are bufferized in place, and read only by an op that updates them.
 template <typename OpT>
 struct DestinationStyleModel
     : DstBufferizableOpInterfaceExternalModel<DestinationStyleModel<OpT>, OpT> {
@@ -26,7 +26,7 @@ struct DestinationStyleModel
       return true;
     if constexpr (std::is_same_v<OpT, ScaledMatmulOp>)
       return cast<ScaledMatmulOp>(op).getAccumulates();
-    return false;
+    return std::is_same_v<OpT, NextScaleOp>;
   }
 
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
@@ -35,6 +35,10 @@ struct DestinationStyleModel
     auto destinationStyle = cast<DestinationStyleOpInterface>(op);
     SmallVector<Value> buffers, inits;
     for (OpOperand &operand : op->getOpOperands()) {
+      if (!isa<TensorType>(operand.get().getType())) {
+        buffers.push_back(operand.get());
+        continue;
+      }
       FailureOr<Value> buffer =
           getBuffer(rewriter, operand.get(), options, state);
       if (failed(buffer))
@@ -56,6 +60,7 @@ void moss::registerBufferizableOpInterfaceExternalModels(
     QuantizeOp::attachInterface<DestinationStyleModel<QuantizeOp>>(*context);
     DequantizeOp::attachInterface<DestinationStyleModel<DequantizeOp>>(
         *context);
+    NextScaleOp::attachInterface<DestinationStyleModel<NextScaleOp>>(*context);
     ScaledMatmulOp::attachInterface<DestinationStyleModel<ScaledMatmulOp>>(
         *context);
   });

@@ -29,3 +29,13 @@ func.func @strided(%a: memref<8xf32, strided<[2]>>, %b: memref<8xf32>) {
   memref.copy %a, %b : memref<8xf32, strided<[2]>> to memref<8xf32>
   return
 }
+
+// -----
+
+memref.global "private" @counter : memref<4xf32> = dense<0.0>
+func.func @mutable_global(%out: memref<4xf32>) {
+  // expected-error @+1 {{refers to 'counter', which the program may change, but which lies in the host's memory; pass it as an argument}}
+  %g = memref.get_global @counter : memref<4xf32>
+  memref.copy %g, %out : memref<4xf32> to memref<4xf32>
+  return
+}

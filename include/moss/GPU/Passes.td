@@ -262,7 +262,8 @@ def MossHostToDevice : Pass<"moss-host-to-device", "::mlir::func::FuncOp"> {
     ```
 
     A constant (`memref.get_global`) lies in the host's memory, so it is copied
-    into a device buffer that lives until the end of its block.
+    into a device buffer that lives until the end of its block. A global that the
+    program may change is an error: each call would start from the same copy.
 
     Any other access of the host to a memref, such as `memref.load`, is an
     error: it would read a device pointer. Bodies of `gpu.launch` are left

@@ -50,6 +50,23 @@ def Moss_AccumulateMode : I32Enum<"AccumulateMode",
   let cppNamespace = "::mlir::moss";
 }
 
+def Moss_OptimizerKind : I32Enum<"OptimizerKind",
+    "the rule by which an optimizer moves weights", [
+      I32EnumCase<"SGD", 0, "sgd">,
+      I32EnumCase<"Momentum", 1, "momentum">,
+      I32EnumCase<"Adam", 2, "adam">,
+      I32EnumCase<"AdamW", 3, "adamw">,
+      I32EnumCase<"AdamPaper", 4, "adam_paper">]> {
+  let cppNamespace = "::mlir::moss";
+}
+
+def Moss_ScaleState : I32Enum<"ScaleState",
+    "where the predicted scales of weights are kept", [
+      I32EnumCase<"Arguments", 0, "arguments">,
+      I32EnumCase<"Globals", 1, "globals">]> {
+  let cppNamespace = "::mlir::moss";
+}
+
 //===----------------------------------------------------------------------===//
 // Scaling scheme
 //===----------------------------------------------------------------------===//
@@ -153,6 +170,127 @@ def Moss_AccumulateAttr : Moss_Attr<"Accumulate", "accumulate"> {
   let extraClassDeclaration = [{
     bool isFast() const { return getMode() == AccumulateMode::Fast; }
   }];
+}
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+def Moss_OptimizerAttr : Moss_Attr<"Optimizer", "optimizer"> {
+  let summary = "an optimizer and its hyper-parameters";
+  let description = [{
+    Says how far one step can move a weight `w`, for `moss.next_scale`. With
+    gradient g, learning rate lr and step number t = 1, 2, ...:
+
+    | kind | step | keys |
+    |---|---|---|
+    | `sgd` | `w = w - lr * (g + weight_decay * w)` | `weight_decay` |
+    | `momentum` | `b = momentum * b + g + weight_decay * w; w = w - lr * b` | `momentum`, `weight_decay` |
+    | `adam` | `w = w - lr * mhat / (sqrt(vhat) + eps)` | `beta1`, `beta2`, `eps` |
+    | `adamw` | the same, after `w = (1 - lr * weight_decay) * w` | the same, and `weight_decay` |
+    | `adam_paper` | as `adamw`, whose step is taken to be at most lr | none |
+
+    where `m = beta1 * m + (1 - beta1) * g`, `v = beta2 * v + (1 - beta2) * g^2`,
+    `mhat = m / (1 - beta1^t)` and `vhat = v / (1 - beta2^t)`, with m = v = 0
+    before the first step. `adam` also stands for Adam with coupled weight
+    decay, which is part of g. `adam_paper` is no bound, and exists for
+    comparison.
+
+    Keys may be left out: momentum 0.9, beta1 0.9, beta2 0.999, eps 1e-8,
+    weight_decay 0. `0 <= momentum < 1`, `0 <= beta1 < 1`, `0 < beta2 < 1`,
+    `eps >= 1e-15` (below, an underflow of v makes a step unbounded) and
+    `weight_decay >= 0` are required.
+
+    ```mlir
+    #moss.optimizer<adamw, beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1>
+    ```
+  }];
+  let parameters = (ins
+    "::mlir::moss::OptimizerKind":$kind,
+    APFloatParameter<"share of the old momentum">:$momentumValue,
+    APFloatParameter<"decay of the first moment">:$beta1Value,
+    APFloatParameter<"decay of the second moment">:$beta2Value,
+    APFloatParameter<"added to the root of the second moment">:$epsValue,
+    APFloatParameter<"share of the weight that is taken off, over lr">:$weightDecayValue);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    double getMomentum() const { return getMomentumValue().convertToDouble(); }
+    double getBeta1() const { return getBeta1Value().convertToDouble(); }
+    double getBeta2() const { return getBeta2Value().convertToDouble(); }
+    double getEps() const { return getEpsValue().convertToDouble(); }
+    double getWeightDecay() const { return getWeightDecayValue().convertToDouble(); }
+    /// Whether a step is bounded by the gradient and not by its own history.
+    bool isBoundedByGradient() const {
+      return getKind() == OptimizerKind::SGD ||
+             getKind() == OptimizerKind::Momentum;
+    }
+    /// Whether the old weight is multiplied by 1 - lr * weight_decay.
+    bool shrinksWeights() const {
+      return getWeightDecay() != 0 && getKind() != OptimizerKind::Momentum;
+    }
+  }];
+}
+
+def Moss_WeightAttr : Moss_Attr<"Weight", "weight"> {
+  let summary = "marks a weight whose scale is predicted";
+  let description = [{
+    Put as `moss.weight` on an argument of a function (a 2-D tensor or memref of
+    bf16 or f32) or on an `ml_program.global`, it lets `moss-auto-scale` predict
+    the weight's scale instead of taking the maximum at each step.
+
+    - `optimizer` bounds what a step changes;
+    - `interval`: the true maximum is taken at every step that is a multiple of it;
+    - `state`: scales are `arguments` of the functions (the default), or
+      `globals` of the module;
+    - `master`: the type in which the optimizer keeps the weight, `f32` (also
+      where the program only sees a bf16 copy) or `bf16`, rounded to nearest at
+      each step;
+    - `name`: equal names mark one weight, in several functions. By default each
+      mark is a weight of its own.
+
+    ```mlir
+    func.func @layer(%w: tensor<64x32xbf16> {moss.weight = #moss.weight<
+        #moss.optimizer<adamw, beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1>, interval = 500>}, ...)
+    ```
+  }];
+  let parameters = (ins
+    "::mlir::moss::OptimizerAttr":$optimizer,
+    "int64_t":$interval,
+    "::mlir::moss::ScaleState":$state,
+    "::mlir::Type":$master,
+    OptionalParameter<"::mlir::StringAttr">:$name);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    static constexpr StringLiteral kMarkName = "moss.weight";
+    /// Marks the i64 argument that counts the finished optimizer steps.
+    static constexpr StringLiteral kStepName = "moss.step";
+    /// Marks a result of a function as the updated value of the weight that is
+    /// the argument with this number.
+    static constexpr StringLiteral kUpdateName = "moss.updates";
+    /// Marks the argument that is the learning rate of such a function.
+    static constexpr StringLiteral kRateName = "moss.learning_rate";
+    static constexpr int64_t kDefaultInterval = 500;
+  }];
+}
+
+def Moss_ScaleRuleAttr : Moss_Attr<"ScaleRule", "scale_rule"> {
+  let summary = "how the predicted scale of a weight follows an optimizer step";
+  let description = [{
+    The optimizer, the type of the payload, whose largest value a scale refers
+    to, and the type in which the optimizer keeps the weight.
+
+    ```mlir
+    #moss.scale_rule<#moss.optimizer<sgd, weight_decay = 0.0>, f8E4M3FN, master = f32>
+    ```
+  }];
+  let parameters = (ins
+    "::mlir::moss::OptimizerAttr":$optimizer,
+    "::mlir::Type":$payloadType,
+    "::mlir::Type":$master);
+  let assemblyFormat = "`<` $optimizer `,` $payloadType `,` `master` `=` $master `>`";
+  let genVerifyDecl = 1;
 }
 
 //===----------------------------------------------------------------------===//

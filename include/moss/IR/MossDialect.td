@@ -24,7 +24,7 @@ def Moss_Dialect : Dialect {
 
     - *quantized tensors*: `quantize`, `dequantize` and `scaled_matmul` on
       tensors or memrefs say which values are FP8, at which granularity and
-      under which scales;
+      under which scales; `next_scale` predicts the scales of weights;
     - *tiled loops*: `mma`, `rescale` and `load_scales` on tile values
       (two-dimensional vectors) say in which order the products are summed and
       where the scales are applied;
@@ -40,6 +40,8 @@ def Moss_Dialect : Dialect {
                            "::mlir::tensor::TensorDialect"];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
   let extraClassDeclaration = [{
     /// Add the attributes and types defined in MossAttrs.td and MossTypes.td.
     void registerAttributes();

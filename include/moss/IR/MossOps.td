@@ -226,6 +226,87 @@ def Moss_ScaledMatmulOp : Moss_TensorOp<"scaled_matmul"> {
   }];
 }
 
+def Moss_NextScaleOp : Moss_Op<"next_scale", [
+    DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "predict the scales of weights after an optimizer step";
+  let description = [{
+    For n weights with one global scale each. After a weight's true maximum was
+    taken, its scale s in `scales` is the jit scale of `quantize`. Each optimizer
+    step then updates, in the f64 `state` of n x 3,
+
+    - `[i, 0]`, B: a bound on the magnitude of every element of weight i,
+    - `[i, 1]`, M: for `momentum`, one on the momentum buffer's elements,
+    - `[i, 2]`: the scale that belongs to B,
+
+    as follows. If `[i, 2]` is not s, then somebody has measured the weight since
+    (or loaded another), and B is `s * fmax * p`, where `p = 1 + 2^-8` covers an
+    f32 master copy of measured bf16 weights and is 1 for a master of bf16. The
+    step number t = `step` counts from 1 since the optimizer's start, `lr` is
+    the rate of this step, G = `amax[i]` is any bound on the gradient's
+    magnitude (its maximum, or what it was clipped to), d the weight decay:
+
+    | kind | B after the step, before `(1 + 2^-21)` | |
+    |---|---|---|
+    | `sgd` | `(1 - lr d) B + lr G` | |
+    | `momentum` | `B + lr M` | `M = (momentum M + G + d B) (1 + 2^-21)` |
+    | `adam` | `B + lr c_t` | |
+    | `adamw` | `(1 - lr d) B + lr c_t` | |
+    | `adam_paper` | `B + lr` | not a bound |
+
+    with, for `r = beta1^2 / beta2`,
+
+        c_t = (1 - beta1) / (1 - beta1^t) * sqrt((1 - beta2^t) / (1 - beta2) * S_t)
+        S_t = sum of r^i for i < t = (1 - r^t) / (1 - r), and t for r = 1,
+
+    the tight bound on `mhat / sqrt(vhat)` by Cauchy and Schwarz
+    (docs/AutoScale.md has the proof; r > 1 is allowed, but then c_t grows
+    without bound). Last, with a master of bf16, B is rounded to bf16, half up: as
+    rounding is monotone, the rounded bound bounds the rounded weights. The new
+    scale is the f32 above `B * p / fmax`, at least 2^-126.
+
+    Rounding. All is computed in f64. The factor `1 + 2^-21` covers up to eight
+    roundings of the optimizer's own f32 arithmetic. In c_t, r is taken
+    `1 + 2^-20` larger, and c_t
+    `1 + 2^-22 (8 + 1 / (1 - beta1) + 1 / (1 - beta2))`, which covers an
+    optimizer that keeps m and v in f32 and has rounded betas. As beta^t comes
+    from `pow` in f64, c_t depends on t alone, and there are no sums that could
+    drift. The rates that were actually used are summed, as B.
+
+    It is checked at run time that t >= 1, lr is finite and not negative, and,
+    where weights shrink, lr d <= 1. A NaN in a scale stays. Weight i has rule
+    `rules[k]` for the k of which `rows` counts i: the first `rows[0]` weights have
+    the first, and so on. `amax` is there if a rule is `sgd` or `momentum`.
+
+    ```mlir
+    %s, %b = moss.next_scale [#rule] rows [200] lr(%lr : f32) step(%t)
+        outs(%scales, %state : tensor<200xf32>, tensor<200x3xf64>) -> tensor<200xf32>, tensor<200x3xf64>
+    ```
+  }];
+  let arguments = (ins
+    TypedArrayAttrBase<Moss_ScaleRuleAttr, "array of scale rules">:$rules,
+    DenseI64ArrayAttr:$rows,
+    AnyTypeOf<[F32, F64]>:$lr,
+    I64:$step,
+    Optional<Moss_Shaped<[F32], [1], "1-D tensor or memref of f32">>:$amax,
+    Moss_Shaped<[F32], [1], "1-D tensor or memref of f32">:$scales,
+    Moss_Shaped<[F64], [2], "2-D tensor or memref of f64">:$state);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    $rules `rows` $rows `lr` `(` $lr `:` type($lr) `)` `step` `(` $step `)`
+    (`amax` `(` $amax^ `:` type($amax) `)`)?
+    `outs` `(` $scales `,` $state `:` type($scales) `,` type($state) `)`
+    attr-dict (`->` type($results)^)?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Values per weight in `state`.
+    static constexpr int64_t kNumFields = 3;
+    MutableOperandRange getDpsInitsMutable();
+    auto getRuleAttrs() { return getRules().getAsRange<ScaleRuleAttr>(); }
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Tiled loops
 //===----------------------------------------------------------------------===//

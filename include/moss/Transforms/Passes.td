@@ -67,6 +67,84 @@ def MossAssertToLLVM : Pass<"moss-assert-to-llvm", "::mlir::ModuleOp"> {
 }
 
 //===----------------------------------------------------------------------===//
+// moss-auto-scale
+//===----------------------------------------------------------------------===//
+
+def MossAutoScale : Pass<"moss-auto-scale", "::mlir::ModuleOp"> {
+  let summary = "Predict the scales of weights instead of measuring them";
+  let description = [{
+    A `jit` scale costs one more pass over the matrix at each step. How far an
+    optimizer moves a weight in one step is bounded, so the scale of a weight
+    marked `moss.weight` can follow from an earlier one
+    (`moss.next_scale` has the rule). On the level of quantized tensors, every
+    `moss.quantize` of a marked weight under a jit scale, without micro scales,
+
+    ```mlir
+    func.func @layer(%w: tensor<32x64xbf16> {moss.weight = #weight}, ...) -> tensor<8x32xf32> {
+      %q:2 = moss.quantize #jit ins(%w : tensor<32x64xbf16>) payload(...) global(%g : tensor<f32>) -> ...
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @layer(%w: tensor<32x64xbf16>, ..., %step: i64, %scales: tensor<1xf32>)
+        -> (tensor<8x32xf32>, tensor<1xf32>) {
+      %now = scf.if %is_reset_step -> tensor<1xf32> { ... measured ... } else { scf.yield %scales }
+      %s = tensor.extract_slice %now[0] [1] [1] : tensor<1xf32> to tensor<f32>
+      %q = moss.quantize #given ins(%w : tensor<32x64xbf16>) scale(%s : tensor<f32>) payload(...) -> ...
+    ```
+
+    All payloads of a weight, in either orientation, share its scale. Added to the
+    module are
+
+    - `@moss_update_scales`, one `moss.next_scale` over all weights, to be called
+      once after each optimizer step with that step's rate and number;
+    - `@<f>_reset_scales` for each such function `f`, which measures its weights,
+      whatever the step: for loaded checkpoints and other changes from outside;
+    - `@moss_init_scales`, which sets scales to NaN, so that weights which were
+      never measured are noticed.
+
+    Steps count from 0: at step 0 and at every multiple of the weight's interval,
+    `f` measures. Where the bound grows loose (beta1^2 > beta2), it measures at
+    every step from the one on at which a step moves a weight by over 256
+    learning rates. The step is the i64 argument marked `moss.step`, or is
+    added.
+
+    Where a result of `f` is marked `moss.updates = <number>`, it is the updated
+    value of the weight that is the argument with this number, and `f` contains
+    the optimizer step. Then `f` predicts the scales itself, ahead of the update,
+    from its argument marked `moss.learning_rate`. It quantizes the updated
+    weights for its next call and keeps their payloads as arguments and results,
+    so that a weight is read by nothing but its update
+    (`moss-fuse-quantize` makes this one pass over memory). There is no
+    `@moss_update_scales` then, and `f` must update all marked weights of the
+    module.
+
+    With `state = globals` the scales are a `memref.global` of the module,
+    and functions take only the step; that is for a CPU, as globals are in host
+    memory.
+
+    What is marked but not predicted is a missed remark with its reason.
+    Functions whose signature must change must not be called in the module.
+  }];
+  let options = [
+    ListOption<"weights", "weights", "std::string",
+               "Weights to mark: '<function>:<argument number>' or '@<global>'">,
+    Option<"mark", "mark", "std::string", /*default=*/"",
+           "The #moss.weight that 'weights' get, in quotes">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::bufferization::BufferizationDialect",
+                           "::mlir::cf::ControlFlowDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::moss::MossDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+//===----------------------------------------------------------------------===//
 // moss-choose-schedule
 //===----------------------------------------------------------------------===//
 
@@ -223,6 +301,39 @@ def MossErrorBound : Pass<"moss-error-bound", "::mlir::func::FuncOp"> {
 }
 
 //===----------------------------------------------------------------------===//
+// moss-expand-next-scale
+//===----------------------------------------------------------------------===//
+
+def MossExpandNextScale : Pass<"moss-expand-next-scale"> {
+  let summary = "Expand moss.next_scale into arithmetic and one loop";
+  let description = [{
+    Expands `moss.next_scale` on memrefs. What depends on the learning rate and
+    the step alone (powers of beta, c_t) is computed once, in f64, ahead of one
+    parallel loop over all weights. So on a GPU it is host code, and the update
+    of any number of weights is one kernel.
+
+    ```mlir
+    moss.next_scale [#adamw] rows [200] lr(%lr : f64) step(%t)
+        outs(%scales, %state : memref<200xf32>, memref<200x3xf64>)
+    // becomes, in outline
+    %p = math.powf %beta1, %t : f64
+    ...
+    %gain = arith.mulf %lr, %c : f64
+    scf.parallel (%i) = (%c0) to (%c200) step (%c1) {
+      %bound = memref.load %state[%i, %c0] : memref<200x3xf64>
+      ...
+      memref.store %next, %scales[%i] : memref<200xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::cf::ControlFlowDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+//===----------------------------------------------------------------------===//
 // moss-expand-rescale
 //===----------------------------------------------------------------------===//
 
@@ -277,6 +388,43 @@ def MossFuseAccumulator : Pass<"moss-fuse-accumulator"> {
     %s = moss.mma %a, %b, %c : ...
     ```
   }];
+}
+
+//===----------------------------------------------------------------------===//
+// moss-fuse-quantize
+//===----------------------------------------------------------------------===//
+
+def MossFuseQuantize : Pass<"moss-fuse-quantize"> {
+  let summary = "Quantize a matrix in the loop that computes it";
+  let description = [{
+    A `given` or `unit` scale is known before the matrix is, so that the matrix
+    can be quantized while it is computed. A `moss.quantize` without micro scales
+    whose source is the result of a parallel `linalg.generic` on tensors (also
+    rounded to bf16 in between) becomes a further result of it:
+
+    ```mlir
+    %new = linalg.generic ... ins(%w, %m, %v : ...) outs(%e : tensor<32x64xf32>) { ... }
+    %q = moss.quantize #given ins(%new : tensor<32x64xf32>) scale(%s : tensor<f32>) payload(%p : ...) -> ...
+    // becomes
+    %new, %q = linalg.generic ... ins(%w, %m, %v, %s : ...)
+        outs(%e, %p : tensor<32x64xf32>, tensor<32x64xf8E4M3FN>) { ... }
+    ```
+
+    An optimizer step thus reads and writes a weight once, and writes the
+    payloads of both orientations in the same pass over memory. That is, with
+    b bytes for an element of the weight, 1 byte instead of b + 1 for each
+    payload. A chain of loops must be fused before (`linalg-fuse-elementwise-ops`).
+
+    A transposed payload is written column by column. On a GPU that costs a
+    memory transaction per byte, more than reading the matrix again, so it is an
+    option. What is not fused, but has such a producer, is a missed remark.
+  }];
+  let options = [
+    Option<"transposed", "transposed", "bool", /*default=*/"true",
+           "Also fuse quantizations that transpose">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect"];
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,0 +1,134 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the parts of moss-auto-scale share: the weights of a module, and how
+// their scales are measured and kept.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MOSS_LIB_TRANSFORMS_AUTOSCALE_H
+#define MOSS_LIB_TRANSFORMS_AUTOSCALE_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "moss/IR/Moss.h"
+
+namespace mlir::moss {
+
+/// A weight of the module, and its row in the tables of scales.
+struct PredictedWeight {
+  std::string name;
+  WeightAttr mark;
+  ScaleRuleAttr rule;
+  int64_t row = 0;
+};
+
+/// A quantization of a weight.
+struct WeightUse {
+  QuantizeOp quantize;
+  unsigned weight;
+};
+
+/// A result of a function that is the updated value of a weight.
+struct WeightUpdate {
+  unsigned weight;
+  unsigned argument;
+  unsigned result;
+};
+
+/// The weights that a function quantizes, in the order in which it does.
+struct FunctionWeights {
+  func::FuncOp func;
+  SmallVector<WeightUse> uses;
+  /// If there are any, the payloads are kept from one call to the next. Those
+  /// of `kept`, one for each weight and orientation, are arguments and results.
+  SmallVector<WeightUpdate> updates;
+  SmallVector<WeightUse> kept;
+
+  /// The number in `kept` of the payload of `use`.
+  unsigned getKept(WeightUse use) const;
+};
+
+/// All weights whose scales are predicted, by row, and where they are used.
+struct WeightTable {
+  SmallVector<PredictedWeight> weights;
+  SmallVector<ScaleRuleAttr> rules;
+  SmallVector<int64_t> rows;
+  ScaleState state = ScaleState::Arguments;
+  SmallVector<FunctionWeights> functions;
+
+  /// Whether a rule needs the largest magnitude of gradients.
+  bool needsAmax() const;
+  RankedTensorType getScalesType(MLIRContext *context) const;
+  RankedTensorType getStateType(MLIRContext *context) const;
+};
+
+/// The globals that hold the tables with `state = globals`.
+inline constexpr StringLiteral kScalesName = "moss_scales";
+inline constexpr StringLiteral kScaleStateName = "moss_scale_state";
+
+/// Whether `value` can be computed anywhere in its function from the function's
+/// arguments and globals alone.
+bool isAvailableAtEntry(Value value);
+
+/// Compute `value` again at the builder's insertion point, from what `mapping`
+/// has for the function's arguments. It must be available at entry.
+Value cloneFromEntry(OpBuilder &b, Value value, IRMapping &mapping);
+
+/// The row of `scales` as a tensor<f32>.
+Value extractScale(ImplicitLocOpBuilder &b, Value scales, int64_t row);
+
+/// Measure each of the weights in `uses` (once), whose sources are cloned by
+/// `mapping`. `carried` has the scales and, where a function keeps payloads,
+/// these; both are updated.
+void emitMeasurement(ImplicitLocOpBuilder &b, const WeightTable &table,
+                     const FunctionWeights &function, ArrayRef<WeightUse> uses,
+                     IRMapping &mapping, MutableArrayRef<Value> carried);
+
+/// The scheme of `op`, whose scale is given instead.
+SchemeAttr getGivenScheme(QuantizeOp op);
+
+/// The quantization `op` of `source` under the known `scale`, into `payload`.
+QuantizeOp createGiven(OpBuilder &b, QuantizeOp op, Value source, Value scale,
+                       Value payload);
+
+/// Append an argument; all types are fine for a func.func.
+BlockArgument appendArgument(func::FuncOp func, Type type);
+/// Append arguments for the payloads that a function keeps.
+SmallVector<Value> appendKeptPayloads(func::FuncOp func,
+                                      const FunctionWeights &function);
+/// Append a result, which every return yields.
+void appendResult(func::FuncOp func, Value value);
+
+/// Find the results marked as updated weights, by `moss.updates`. Fails, with a
+/// diagnostic, if marks do not fit the weights.
+LogicalResult collectUpdates(WeightTable &table);
+
+/// Let the function predict the scales of the weights that it updates, and
+/// quantize them for its next call. `carried` are scales and payloads.
+void emitUpdates(const WeightTable &table, const FunctionWeights &function,
+                 Value step, ArrayRef<Value> carried);
+
+/// Add the module's entry points @moss_init_scales, @moss_update_scales and
+/// @<f>_reset_scales, and the globals, if the state is there. Fails, with a
+/// diagnostic, if a name is taken.
+LogicalResult addScaleGlobals(ModuleOp module, const WeightTable &table);
+LogicalResult addScaleFunctions(ModuleOp module, const WeightTable &table);
+
+/// The scales, as a function keeps them: an argument that is added to `func`,
+/// or loaded from the global at the builder's insertion point.
+Value getScales(ImplicitLocOpBuilder &b, func::FuncOp func,
+                const WeightTable &table);
+
+/// Let `func` return the updated scales, or store them to the global.
+void putScales(func::FuncOp func, const WeightTable &table, Value scales);
+
+} // namespace mlir::moss
+
+#endif // MOSS_LIB_TRANSFORMS_AUTOSCALE_H

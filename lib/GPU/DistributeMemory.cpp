@@ -90,7 +90,25 @@ private:
   SmallVector<ClampedIndex> rows, cols;
 };
 
-/// moss.load_scales -> one load per row or column of the thread.
+/// Whether `value` is known to be a multiple of `divisor`.
+static bool isMultipleOf(Value value, int64_t divisor) {
+  if (std::optional<int64_t> constant = getConstantIntValue(value))
+    return *constant % divisor == 0;
+  auto product = value.getDefiningOp<arith::MulIOp>();
+  return product && (isMultipleOf(product.getLhs(), divisor) ||
+                     isMultipleOf(product.getRhs(), divisor));
+}
+
+/// Whether all positions of `op` belong to one group, as those of a tile do
+/// that divides a group.
+static bool isOneGroup(LoadScalesOp op) {
+  int64_t group = op.getGroupOuter();
+  int64_t size = cast<VectorType>(op.getType()).getNumElements();
+  return group != 0 && group % size == 0 && isMultipleOf(op.getOuter(), size);
+}
+
+/// moss.load_scales -> one load per row or column of the thread, or a single
+/// one if these share a scale.
 struct DistributeLoadScales : DistributePattern<LoadScalesOp> {
   using DistributePattern::DistributePattern;
 
@@ -105,6 +123,14 @@ struct DistributeLoadScales : DistributePattern<LoadScalesOp> {
                                            indexConstant(b, op.getGroupK()))
                         .getResult();
     SmallVector<Value> fragments;
+    if (isOneGroup(op)) {
+      Value scale = load(b, op, indexConstant(b, 0), k);
+      fragments.assign(
+          layout.getNumWaves(),
+          vector::BroadcastOp::create(b, layout.getFragmentType(), scale));
+      rewriter.replaceOpWithMultiple(op, {fragments});
+      return success();
+    }
     for (int64_t wave = 0; wave < layout.getNumWaves(); ++wave) {
       SmallVector<Value> elements;
       for (int64_t i = 0; i < layout.getFragmentSize(); ++i) {

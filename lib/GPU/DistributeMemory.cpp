@@ -150,7 +150,11 @@ private:
   static Value load(ImplicitLocOpBuilder &b, LoadScalesOp op, Value offset,
                     Value k) {
     Value outer = arith::AddIOp::create(b, op.getOuter(), offset);
-    ClampedIndex clamped = ClampedIndex::create(b, outer, op.getBound());
+    int64_t size = cast<VectorType>(op.getType()).getNumElements();
+    ClampedIndex clamped{outer, Value()};
+    if (!isMultipleOf(op.getOuter(), size) ||
+        !isMultipleOf(op.getBound(), size))
+      clamped = ClampedIndex::create(b, outer, op.getBound());
     Value group = clamped.index;
     if (op.getGroupOuter() == 0)
       group = indexConstant(b, 0);
@@ -159,6 +163,8 @@ private:
                                      indexConstant(b, op.getGroupOuter()));
     Value scale =
         memref::LoadOp::create(b, op.getSource(), ValueRange{group, k});
+    if (!clamped.inside)
+      return scale;
     Value one =
         arith::ConstantOp::create(b, b.getFloatAttr(scale.getType(), 1.0));
     return arith::SelectOp::create(b, clamped.inside, scale, one);

@@ -95,13 +95,22 @@ static Value fuseMultiplyAdd(ImplicitLocOpBuilder &b, Value tile, Value factor,
 
 namespace {
 
-/// Emits the sum of one wave from the scales of its rows and of the columns.
+/// Emits the sum of one wave from the scales of its rows and of the columns;
+/// either may be null.
 class RescaledWave {
 public:
   RescaledWave(ImplicitLocOpBuilder &b, Value rows, Value cols, int64_t size)
       : b(b), rows(rows), cols(cols), size(size) {}
 
-  Value emit(Value acc, Value tile);
+  /// The sum under scales of one kind. Nothing overflows before it is rounded.
+  Value emit(Value acc, Value tile) {
+    ScaleFactorEmitter emitter(b, b.getLoc());
+    Value factor =
+        rows ? perRow(emitter.toF32(rows)) : perCol(emitter.toF32(cols));
+    return vector::FMAOp::create(b, tile, factor, acc);
+  }
+  /// The sum under scales of both.
+  Value emitProduct(Value acc, Value tile);
 
 private:
   Value perRow(Value values) {
@@ -128,17 +137,21 @@ struct DistributeAddRescaled : DistributePattern<AddRescaledOp> {
   LogicalResult
   matchAndRewrite(AddRescaledOp op, OneToNOpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    if (!op.getRows() || !op.getCols())
-      return rewriter.notifyMatchFailure(op, "moss-expand-rescale expands it");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     FragmentLayout layout = distribution.getLayout(op.getType());
-    Value cols = adaptor.getCols().front();
     SmallVector<Value> fragments;
-    for (auto [acc, tile, rows] : llvm::zip_equal(
-             adaptor.getAcc(), adaptor.getTile(), adaptor.getRows())) {
-      setInsertionPointEarly(b, op, {acc, tile, rows, cols});
-      RescaledWave wave(b, rows, cols, layout.getFragmentSize());
-      fragments.push_back(wave.emit(acc, tile));
+    for (int64_t wave = 0; wave < layout.getNumWaves(); ++wave) {
+      Value acc = adaptor.getAcc()[wave], tile = adaptor.getTile()[wave];
+      Value rows = op.getRows() ? adaptor.getRows()[wave] : Value();
+      Value cols = op.getCols() ? adaptor.getCols().front() : Value();
+      SmallVector<Value> operands{acc, tile};
+      for (Value scales : {rows, cols})
+        if (scales)
+          operands.push_back(scales);
+      setInsertionPointEarly(b, op, operands);
+      RescaledWave sum(b, rows, cols, layout.getFragmentSize());
+      fragments.push_back(rows && cols ? sum.emitProduct(acc, tile)
+                                       : sum.emit(acc, tile));
     }
     rewriter.replaceOpWithMultiple(op, {fragments});
     return success();
@@ -166,7 +179,7 @@ Value RescaledWave::emitExtreme(Value acc, Value tile) {
   return vector::FMAOp::create(b, tile, factor, acc);
 }
 
-Value RescaledWave::emit(Value acc, Value tile) {
+Value RescaledWave::emitProduct(Value acc, Value tile) {
   ScaleFactorEmitter emitter(b, b.getLoc());
   Value rowFactors = emitter.toF32(rows), colFactors = emitter.toF32(cols);
   Value isUsual = arith::AndIOp::create(b, areBounded(b, rowFactors),

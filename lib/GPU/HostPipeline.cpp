@@ -106,7 +106,7 @@ void moss::addKernelPasses(OpPassManager &pm) {
 
 void moss::addKernelToThreadsPasses(OpPassManager &pm) {
   MossExpandRescaleOptions expand;
-  expand.expandProducts = false;
+  expand.expandSums = false;
   pm.addPass(createMossExpandRescale(expand));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

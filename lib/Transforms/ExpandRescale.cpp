@@ -37,14 +37,9 @@ struct ExpandRescale : OpRewritePattern<RescaleOp> {
 
 /// acc + tile * (rows * cols), rounded once.
 struct ExpandAddRescaled : OpRewritePattern<AddRescaledOp> {
-  ExpandAddRescaled(MLIRContext *context, bool expandProducts)
-      : OpRewritePattern(context), expandProducts(expandProducts) {}
+  using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(AddRescaledOp op,
                                 PatternRewriter &rewriter) const override;
-
-private:
-  /// Whether to expand products of row and column scales too.
-  bool expandProducts;
 };
 
 struct ExpandRescalePass
@@ -117,8 +112,6 @@ ExpandAddRescaled::matchAndRewrite(AddRescaledOp op,
                                                op.getAcc());
     return success();
   }
-  if (!expandProducts)
-    return rewriter.notifyMatchFailure(op, "left to another pass");
   BoundedScale rows = emitter.bound(op.getRows());
   BoundedScale cols = emitter.bound(op.getCols());
   auto multiply = [&](Value lhs, Value rhs) -> Value {
@@ -134,6 +127,7 @@ ExpandAddRescaled::matchAndRewrite(AddRescaledOp op,
 void ExpandRescalePass::runOnOperation() {
   RewritePatternSet patterns(&getContext());
   patterns.add<ExpandRescale>(&getContext());
-  patterns.add<ExpandAddRescaled>(&getContext(), expandProducts);
+  if (expandSums)
+    patterns.add<ExpandAddRescaled>(&getContext());
   walkAndApplyPatterns(getOperation(), std::move(patterns));
 }

@@ -152,9 +152,9 @@ def MossExpandRescale : Pass<"moss-expand-rescale"> {
     of two, which are 1 for all scales with exponents between -62 and 62.
   }];
   let options = [
-    Option<"expandProducts", "expand-products", "bool", "true",
-           "Also expand moss.add_rescaled with scales of both rows and columns, "
-           "for which moss-distribute-tiles has a faster way">,
+    Option<"expandSums", "expand-sums", "bool", "true",
+           "Also expand moss.add_rescaled, for which moss-distribute-tiles has "
+           "a faster way">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::vector::VectorDialect"];

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Compile the kernels that run.py measures.
 
-    benchmark/build.py OUT [--shapes 8192x4096x4096,...] [--modes fast,promoted]
+    benchmark/build.py OUT [--shapes 8192x4096x4096,...] [--modes schemes]
 
-For each shape M x N x K and each way to accumulate, writes to OUT
+For each shape M x N x K and each mode (schemes and accumulation), writes to OUT
 
-- NAME.cubin and NAME.ptx, the kernel of one moss.scaled_matmul: the left operand under row
-  micro scales and a global scale, the right one under one scale, BF16 out;
+- NAME.cubin and NAME.ptx, the kernel of one moss.scaled_matmul under the schemes of
+  its mode, BF16 out;
 - an entry of kernels.json: its launch (grid, block, shared memory) and, in
   order, its arguments, which run.py fills in.
 
@@ -28,22 +28,72 @@ SHAPES = ("8192x4096x4096,8192x22016x4096,8192x4096x11008,4096x4096x4096,"
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.environ.get("MOSS_BUILD_DIR", os.path.join(ROOT, "build"))
 
-SOURCE = """\
-#row = #moss.scheme<f8E4M3FN, micro = f8E8M0FNU, group = [1, full], global = jit, rounding = ceil>
-#tensor = #moss.scheme<f8E4M3FN, global = jit>
-func.func @gemm(%lhs: memref<{M}x{K}xf8E4M3FN>, %micro: memref<{M}x1xf8E8M0FNU>,
-                %lhs_global: memref<f32>, %rhs: memref<{N}x{K}xf8E4M3FN>,
-                %rhs_global: memref<f32>, %out: memref<{M}x{N}xbf16>) {{
-  moss.scaled_matmul #moss.accumulate<{accumulate}>
-    lhs(#row, %lhs : memref<{M}x{K}xf8E4M3FN>) micro(%micro : memref<{M}x1xf8E8M0FNU>)
-      global(%lhs_global : memref<f32>)
-    rhs(#tensor, %rhs : memref<{N}x{K}xf8E4M3FN>) global(%rhs_global : memref<f32>)
-    outs(%out : memref<{M}x{N}xbf16>)
-  return
-}}
-"""
-# The names by which run.py knows the function's parameters.
-PARAMETERS = ["lhs", "micro", "lhs_global", "rhs", "rhs_global", "out"]
+# The schemes of an operand: type of its micro scales, rows and columns of a
+# group (0: all), whether it has a global scale.
+TENSOR = {"micro": None, "group": None, "global": True}
+ROWS = {"micro": "f8E8M0FNU", "group": [1, 0], "global": True}
+K128 = {"micro": "f8E8M0FNU", "group": [1, 128], "global": True}
+MX = {"micro": "f8E8M0FNU", "group": [1, 32], "global": False}
+GROUPS = {"micro": "f32", "group": [1, 128], "global": False}
+BLOCKS = {"micro": "f32", "group": [128, 128], "global": False}
+# mode: schemes of the left and right operand, accumulation.
+MODES = {
+    "fast": (ROWS, TENSOR, "fast"),
+    "promoted": (ROWS, TENSOR, "promoted(128)"),
+    "per-tensor": (TENSOR, TENSOR, "promoted(128)"),
+    "two-level-k128": (K128, TENSOR, "promoted(128)"),
+    "two-level-k128-both": (K128, K128, "promoted(128)"),
+    "per-group": (GROUPS, BLOCKS, "promoted(128)"),
+    "per-group-both": (GROUPS, GROUPS, "promoted(128)"),
+    "mx": (MX, MX, "promoted(128)"),
+}
+MODE_SETS = {"default": "fast,promoted",
+             "schemes": "fast,promoted,per-tensor,two-level-k128,two-level-k128-both,"
+                        "per-group,per-group-both"}
+
+
+def scheme_text(scheme):
+    """The scheme as an attribute."""
+    parts = ["f8E4M3FN"]
+    if scheme["micro"]:
+        group = ", ".join(str(extent or "full") for extent in scheme["group"])
+        parts += [f"micro = {scheme['micro']}", f"group = [{group}]"]
+    parts.append(f"global = {'jit' if scheme['global'] else 'unit'}")
+    if scheme["micro"]:
+        parts.append("rounding = ceil")
+    return f"#moss.scheme<{', '.join(parts)}>"
+
+
+def parameters_of(side, scheme, rows, K):
+    """The buffers of one operand: (name, type), payload first."""
+    found = [(side, f"memref<{rows}x{K}xf8E4M3FN>")]
+    if scheme["micro"]:
+        outer, inner = scheme["group"]
+        groups = f"{-(-rows // outer)}x{-(-K // inner) if inner else 1}"
+        found.append((side + "_micro", f"memref<{groups}x{scheme['micro']}>"))
+    if scheme["global"]:
+        found.append((side + "_global", "memref<f32>"))
+    return found
+
+
+def source_of(shape, mode):
+    """One matmul, and the names by which run.py knows its parameters."""
+    M, N, K = shape
+    lhs, rhs, accumulate = MODES[mode]
+    operands, parameters = "", []
+    for side, scheme, rows in (("lhs", lhs, M), ("rhs", rhs, N)):
+        found = parameters_of(side, scheme, rows, K)
+        parameters += found
+        operands += f"{side}({scheme_text(scheme)}, %{side} : {found[0][1]})"
+        for name, type in found[1:]:
+            operands += f" {name[len(side) + 1:]}(%{name} : {type})"
+        operands += "\n    "
+    parameters.append(("out", f"memref<{M}x{N}xbf16>"))
+    arguments = ", ".join(f"%{name}: {type}" for name, type in parameters)
+    text = (f"func.func @gemm({arguments}) {{\n"
+            f"  moss.scaled_matmul #moss.accumulate<{accumulate}>\n    {operands}"
+            f"outs(%out : {parameters[-1][1]})\n  return\n}}\n")
+    return text, [name for name, _ in parameters]
 
 
 def tool(name, *arguments, text):
@@ -55,16 +105,16 @@ def tool(name, *arguments, text):
     return done.stdout
 
 
-def describe(value, definitions, type):
+def describe(value, definitions, type, parameters):
     """One kernel argument: a tensor map, a memref or an integer."""
     if value.startswith("%arg"):
-        return {"memref": PARAMETERS[int(value[len("%arg"):])]}
+        return {"memref": parameters[int(value[len("%arg"):])]}
     definition = definitions[value]
     map = re.match(r"moss\.encode_tensor_map %arg(\d+) .*"
                    r"<(\d+)x(\d+)x(\w+), swizzle = (\d+)>", definition)
     if map:
         source, rows, columns, element, swizzle = map.groups()
-        return {"map": PARAMETERS[int(source)], "box": [int(rows), int(columns)],
+        return {"map": parameters[int(source)], "box": [int(rows), int(columns)],
                 "element": element, "swizzle": int(swizzle)}
     constant = re.match(r"arith\.constant (-?\d+) :", definition)
     if constant and type in ("index", "i64", "i32"):
@@ -72,7 +122,7 @@ def describe(value, definitions, type):
     sys.exit(f"cannot launch with {value} = {definition}")
 
 
-def launch(kernel):
+def launch(kernel, parameters):
     """The launch in the host function of `kernel`, Moss's IR of that level."""
     host = kernel[:kernel.index("gpu.module")]
     definitions = dict(re.findall(r"(%\w+) = (.*)", host))
@@ -87,7 +137,7 @@ def launch(kernel):
     arguments = re.findall(r"(%\w+) : ([^%]+?)(?:, (?=%)|$)", arguments)
     return {"function": name, "grid": number(blocks), "block": number(threads),
             "shared": number(shared),
-            "arguments": [describe(v, definitions, t) for v, t in arguments]}
+            "arguments": [describe(v, definitions, t, parameters) for v, t in arguments]}
 
 
 def assemble(ptx, output, ptxas):
@@ -106,8 +156,8 @@ def assemble(ptx, output, ptxas):
 def build(shape, mode, options):
     M, N, K = shape
     name = f"{mode}_{M}x{N}x{K}"
-    accumulate = "fast" if mode == "fast" else "promoted(128)"
-    source = SOURCE.format(M=M, N=N, K=K, accumulate=accumulate)
+    source, parameters = source_of(shape, mode)
+    lhs, rhs, _ = MODES[mode]
     kernel = tool("moss-opt", f"--moss-fp8-lower=to=kernel {options.options}",
                   text=source)
     lowered = tool("moss-opt", f"--moss-fp8-lower=to=ptx {options.options}",
@@ -116,7 +166,8 @@ def build(shape, mode, options):
     assemble(ptx, os.path.join(options.out, name + ".cubin"), options.ptxas)
     schedule = re.search(r"#moss\.schedule<(.*?)>", kernel)
     print(f"{name}: {schedule.group(1) if schedule else ''}", flush=True)
-    return {"name": name, "mode": mode, "shape": shape, **launch(kernel)}
+    return {"name": name, "mode": mode, "shape": shape, "schemes": {"lhs": lhs, "rhs": rhs},
+            **launch(kernel, parameters)}
 
 
 def main():
@@ -124,7 +175,8 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", help="folder to write to")
     parser.add_argument("--shapes", default=SHAPES, help="MxNxK,...")
-    parser.add_argument("--modes", default="fast,promoted")
+    parser.add_argument("--modes", default="default",
+                        help="modes (" + ", ".join(MODES) + "), or 'default' or 'schemes'")
     parser.add_argument("--options", default="",
                         help="more options of moss-fp8-lower, as a schedule")
     parser.add_argument("--ptxas", default=shutil.which("ptxas") or
@@ -133,7 +185,7 @@ def main():
     os.makedirs(options.out, exist_ok=True)
     kernels = [build([int(extent) for extent in shape.split("x")], mode, options)
                for shape in options.shapes.split(",")
-               for mode in options.modes.split(",")]
+               for mode in MODE_SETS.get(options.modes, options.modes).split(",")]
     with open(os.path.join(options.out, "kernels.json"), "w") as file:
         json.dump(kernels, file, indent=1)
 

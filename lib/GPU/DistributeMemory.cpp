@@ -131,13 +131,18 @@ struct DistributeLoadScales : DistributePattern<LoadScalesOp> {
       rewriter.replaceOpWithMultiple(op, {fragments});
       return success();
     }
+    // Positions differ by constants, so that all loads share an address.
+    Value first = toIndex(b, layout.isPerRow()
+                                 ? distribution.getElementRow(b, layout, 0, 0)
+                                 : distribution.getElementCol(b, 0));
     for (int64_t wave = 0; wave < layout.getNumWaves(); ++wave) {
       SmallVector<Value> elements;
       for (int64_t i = 0; i < layout.getFragmentSize(); ++i) {
-        Value position = layout.isPerRow()
-                             ? distribution.getElementRow(b, layout, wave, i)
-                             : distribution.getElementCol(b, i);
-        elements.push_back(load(b, op, toIndex(b, position), k));
+        int64_t distance =
+            layout.isPerRow() ? wave * kWaveRows + 8 * i : 8 * (i / 2) + i % 2;
+        Value position =
+            arith::AddIOp::create(b, first, indexConstant(b, distance));
+        elements.push_back(load(b, op, position, k));
       }
       fragments.push_back(vector::FromElementsOp::create(
           b, layout.getFragmentType(), elements));

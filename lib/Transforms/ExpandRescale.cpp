@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 #include "moss/Transforms/Passes.h"
@@ -95,32 +96,23 @@ LogicalResult ExpandRescale::matchAndRewrite(RescaleOp op,
   return success();
 }
 
-/// A single kind of scales needs no product of scales, so nothing can overflow
-/// before the one rounding. With both, the powers scale the tile without
-/// rounding wherever the result is large enough to count, and the factors'
-/// product is normal: so the one rounding is again that of the exact sum.
 LogicalResult
 ExpandAddRescaled::matchAndRewrite(AddRescaledOp op,
                                    PatternRewriter &rewriter) const {
-  Location loc = op.getLoc();
-  ScaleFactorEmitter emitter(rewriter, loc);
+  ScaleFactorEmitter emitter(rewriter, op.getLoc());
   ArrayRef<int64_t> shape = op.getTile().getType().getShape();
-  if (!op.getRows() || !op.getCols()) {
-    Value scales = op.getRows() ? op.getRows() : op.getCols();
-    Value factor = emitter.broadcast(emitter.toF32(scales), shape);
-    rewriter.replaceOpWithNewOp<vector::FMAOp>(op, op.getTile(), factor,
-                                               op.getAcc());
-    return success();
+  Value factor;
+  for (Value scales : {op.getRows(), op.getCols()}) {
+    if (!scales)
+      continue;
+    Value factors = emitter.broadcast(emitter.toF32(scales), shape);
+    factor = factor
+                 ? arith::MulFOp::create(rewriter, op.getLoc(), factor, factors)
+                 : factors;
   }
-  BoundedScale rows = emitter.bound(op.getRows());
-  BoundedScale cols = emitter.bound(op.getCols());
-  auto multiply = [&](Value lhs, Value rhs) -> Value {
-    return arith::MulFOp::create(rewriter, loc, emitter.broadcast(lhs, shape),
-                                 emitter.broadcast(rhs, shape));
-  };
-  Value tile = multiply(multiply(op.getTile(), rows.power), cols.power);
-  Value factor = multiply(rows.factor, cols.factor);
-  rewriter.replaceOpWithNewOp<vector::FMAOp>(op, tile, factor, op.getAcc());
+  // Not vector.fma, which is lowered to an operation that need not be fused.
+  rewriter.replaceOpWithNewOp<math::FmaOp>(op, op.getTile(), factor,
+                                           op.getAcc());
   return success();
 }
 

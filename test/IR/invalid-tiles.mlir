@@ -177,3 +177,19 @@ func.func @f(%a: memref<8x64xf8E4M3FN, strided<[1, 8]>>) {
   %map = moss.encode_tensor_map %a : memref<8x64xf8E4M3FN, strided<[1, 8]>> -> !moss.tensor_map<128x128xf8E4M3FN, swizzle = 128>
   return
 }
+
+// -----
+
+func.func @f(%c: vector<8x16xf32>) {
+  // expected-error @below {{has no scales; use arith.addf}}
+  %r = moss.add_rescaled %c, %c : vector<8x16xf32>
+  return
+}
+
+// -----
+
+func.func @f(%c: vector<8x16xf32>, %e: vector<16x1xf32>) {
+  // expected-error @below {{row scales must be 8x1, but are 16x1}}
+  %r = moss.add_rescaled %c, %c rows(%e : vector<16x1xf32>) : vector<8x16xf32>
+  return
+}

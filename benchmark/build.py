@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
 """Compile the kernels that run.py measures.
 
-    benchmark/build.py OUT [--shapes 8192x4096x4096,...] [--modes fast,promoted,per-group,bf16]
+    benchmark/build.py OUT [--shapes 8192x4096x4096,...] [--modes schemes]
 
-For each shape M x N x K and each mode, writes to OUT
+For each shape M x N x K and each mode (schemes and accumulation), writes to OUT
 
-- NAME.cubin and NAME.ptx, the kernel of one moss.scaled_matmul with a BF16 result: for
-  fast and promoted accumulation the left operand under row micro scales and a
-  global scale, the right one under one scale; for per-group FP32 scales of 1 x 128 of
-  the left one and 128 x 128 of the right one; for bf16 the unquantized operands;
+- NAME.cubin and NAME.ptx, the kernel of one moss.scaled_matmul under the schemes of
+  its mode, BF16 out;
 - an entry of kernels.json: its launch (grid, block, shared memory) and, in
   order, its arguments, which run.py fills in.
 
@@ -30,54 +28,77 @@ SHAPES = ("8192x4096x4096,8192x22016x4096,8192x4096x11008,4096x4096x4096,"
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.environ.get("MOSS_BUILD_DIR", os.path.join(ROOT, "build"))
 
-SOURCE = """\
-#row = #moss.scheme<f8E4M3FN, micro = f8E8M0FNU, group = [1, full], global = jit, rounding = ceil>
-#tensor = #moss.scheme<f8E4M3FN, global = jit>
-func.func @gemm(%lhs: memref<{M}x{K}xf8E4M3FN>, %micro: memref<{M}x1xf8E8M0FNU>,
-                %lhs_global: memref<f32>, %rhs: memref<{N}x{K}xf8E4M3FN>,
-                %rhs_global: memref<f32>, %out: memref<{M}x{N}xbf16>) {{
-  moss.scaled_matmul #moss.accumulate<{accumulate}>
-    lhs(#row, %lhs : memref<{M}x{K}xf8E4M3FN>) micro(%micro : memref<{M}x1xf8E8M0FNU>)
-      global(%lhs_global : memref<f32>)
-    rhs(#tensor, %rhs : memref<{N}x{K}xf8E4M3FN>) global(%rhs_global : memref<f32>)
-    outs(%out : memref<{M}x{N}xbf16>)
-  return
-}}
-"""
-BF16_SOURCE = """\
-#bf16 = #moss.scheme<bf16, global = unit>
-func.func @gemm(%lhs: memref<{M}x{K}xbf16>, %rhs: memref<{N}x{K}xbf16>,
-                %out: memref<{M}x{N}xbf16>) {{
-  moss.scaled_matmul #moss.accumulate<{accumulate}>
-    lhs(#bf16, %lhs : memref<{M}x{K}xbf16>) rhs(#bf16, %rhs : memref<{N}x{K}xbf16>)
-    outs(%out : memref<{M}x{N}xbf16>)
-  return
-}}
-"""
-GROUP_SOURCE = """\
-#group = #moss.scheme<f8E4M3FN, micro = f32, group = [1, 128], global = unit, rounding = ceil>
-#block = #moss.scheme<f8E4M3FN, micro = f32, group = [128, 128], global = unit, rounding = ceil>
-func.func @gemm(%lhs: memref<{M}x{K}xf8E4M3FN>, %lhs_micro: memref<{M}x{groupsK}xf32>,
-                %rhs: memref<{N}x{K}xf8E4M3FN>, %rhs_micro: memref<{groupsN}x{groupsK}xf32>,
-                %out: memref<{M}x{N}xbf16>) {{
-  moss.scaled_matmul #moss.accumulate<{accumulate}>
-    lhs(#group, %lhs : memref<{M}x{K}xf8E4M3FN>) micro(%lhs_micro : memref<{M}x{groupsK}xf32>)
-    rhs(#block, %rhs : memref<{N}x{K}xf8E4M3FN>) micro(%rhs_micro : memref<{groupsN}x{groupsK}xf32>)
-    outs(%out : memref<{M}x{N}xbf16>)
-  return
-}}
-"""
-# The names by which run.py knows the functions' parameters.
-PARAMETERS = ["lhs", "micro", "lhs_global", "rhs", "rhs_global", "out"]
-GROUP_PARAMETERS = ["group_lhs", "group_micro", "block_rhs", "block_micro", "out"]
-BF16_PARAMETERS = ["bf16_lhs", "bf16_rhs", "out"]
-# mode: module, parameters and accumulation
+# The schemes of an operand: type of its micro scales, rows and columns of a
+# group (0: all), whether it has a global scale. None is BF16, without quantization.
+TENSOR = {"micro": None, "group": None, "global": True}
+ROWS = {"micro": "f8E8M0FNU", "group": [1, 0], "global": True}
+K128 = {"micro": "f8E8M0FNU", "group": [1, 128], "global": True}
+MX = {"micro": "f8E8M0FNU", "group": [1, 32], "global": False}
+GROUPS = {"micro": "f32", "group": [1, 128], "global": False}
+BLOCKS = {"micro": "f32", "group": [128, 128], "global": False}
+# mode: schemes of the left and right operand, accumulation.
 MODES = {
-    "fast": (SOURCE, PARAMETERS, "fast"),
-    "promoted": (SOURCE, PARAMETERS, "promoted(128)"),
-    "per-group": (GROUP_SOURCE, GROUP_PARAMETERS, "promoted(128)"),
-    "bf16": (BF16_SOURCE, BF16_PARAMETERS, "fast"),
+    "fast": (ROWS, TENSOR, "fast"),
+    "promoted": (ROWS, TENSOR, "promoted(128)"),
+    "per-tensor": (TENSOR, TENSOR, "promoted(128)"),
+    "two-level-k128": (K128, TENSOR, "promoted(128)"),
+    "two-level-k128-both": (K128, K128, "promoted(128)"),
+    "per-group": (GROUPS, BLOCKS, "promoted(128)"),
+    "per-group-both": (GROUPS, GROUPS, "promoted(128)"),
+    "mx": (MX, MX, "promoted(128)"),
+    "bf16": (None, None, "fast"),
 }
+MODE_SETS = {"default": "fast,promoted,bf16",
+             "schemes": "fast,promoted,per-tensor,two-level-k128,two-level-k128-both,"
+                        "per-group,per-group-both"}
+
+
+def scheme_text(scheme):
+    """The scheme as an attribute."""
+    if scheme is None:
+        return "#moss.scheme<bf16, global = unit>"
+    parts = ["f8E4M3FN"]
+    if scheme["micro"]:
+        group = ", ".join(str(extent or "full") for extent in scheme["group"])
+        parts += [f"micro = {scheme['micro']}", f"group = [{group}]"]
+    parts.append(f"global = {'jit' if scheme['global'] else 'unit'}")
+    if scheme["micro"]:
+        parts.append("rounding = ceil")
+    return f"#moss.scheme<{', '.join(parts)}>"
+
+
+def parameters_of(side, scheme, rows, K):
+    """The buffers of one operand: (name, type), payload first."""
+    if scheme is None:
+        return [(side, f"memref<{rows}x{K}xbf16>")]
+    found = [(side, f"memref<{rows}x{K}xf8E4M3FN>")]
+    if scheme["micro"]:
+        outer, inner = scheme["group"]
+        groups = f"{-(-rows // outer)}x{-(-K // inner) if inner else 1}"
+        found.append((side + "_micro", f"memref<{groups}x{scheme['micro']}>"))
+    if scheme["global"]:
+        found.append((side + "_global", "memref<f32>"))
+    return found
+
+
+def source_of(shape, mode):
+    """One matmul, and the names by which run.py knows its parameters."""
+    M, N, K = shape
+    lhs, rhs, accumulate = MODES[mode]
+    operands, parameters = "", []
+    for side, scheme, rows in (("lhs", lhs, M), ("rhs", rhs, N)):
+        found = parameters_of(side, scheme, rows, K)
+        parameters += found
+        operands += f"{side}({scheme_text(scheme)}, %{side} : {found[0][1]})"
+        for name, type in found[1:]:
+            operands += f" {name[len(side) + 1:]}(%{name} : {type})"
+        operands += "\n    "
+    parameters.append(("out", f"memref<{M}x{N}xbf16>"))
+    arguments = ", ".join(f"%{name}: {type}" for name, type in parameters)
+    text = (f"func.func @gemm({arguments}) {{\n"
+            f"  moss.scaled_matmul #moss.accumulate<{accumulate}>\n    {operands}"
+            f"outs(%out : {parameters[-1][1]})\n  return\n}}\n")
+    return text, [name for name, _ in parameters]
 
 
 def tool(name, *arguments, text):
@@ -140,9 +161,8 @@ def assemble(ptx, output, ptxas):
 def build(shape, mode, options):
     M, N, K = shape
     name = f"{mode}_{M}x{N}x{K}"
-    module, parameters, accumulate = MODES[mode]
-    source = module.format(M=M, N=N, K=K, groupsN=-(-N // 128), groupsK=-(-K // 128),
-                           accumulate=accumulate)
+    source, parameters = source_of(shape, mode)
+    lhs, rhs, _ = MODES[mode]
     kernel = tool("moss-opt", f"--moss-fp8-lower=to=kernel {options.options}",
                   text=source)
     lowered = tool("moss-opt", f"--moss-fp8-lower=to=ptx {options.options}",
@@ -151,7 +171,8 @@ def build(shape, mode, options):
     assemble(ptx, os.path.join(options.out, name + ".cubin"), options.ptxas)
     schedule = re.search(r"#moss\.schedule<(.*?)>", kernel)
     print(f"{name}: {schedule.group(1) if schedule else ''}", flush=True)
-    return {"name": name, "mode": mode, "shape": shape, **launch(kernel, parameters)}
+    return {"name": name, "mode": mode, "shape": shape, "schemes": {"lhs": lhs, "rhs": rhs},
+            **launch(kernel, parameters)}
 
 
 def main():
@@ -159,7 +180,8 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", help="folder to write to")
     parser.add_argument("--shapes", default=SHAPES, help="MxNxK,...")
-    parser.add_argument("--modes", default=",".join(MODES))
+    parser.add_argument("--modes", default="default",
+                        help="modes (" + ", ".join(MODES) + "), or 'default' or 'schemes'")
     parser.add_argument("--options", default="",
                         help="more options of moss-fp8-lower, as a schedule")
     parser.add_argument("--ptxas", default=shutil.which("ptxas") or
@@ -168,7 +190,7 @@ def main():
     os.makedirs(options.out, exist_ok=True)
     kernels = [build([int(extent) for extent in shape.split("x")], mode, options)
                for shape in options.shapes.split(",")
-               for mode in options.modes.split(",")]
+               for mode in MODE_SETS.get(options.modes, options.modes).split(",")]
     with open(os.path.join(options.out, "kernels.json"), "w") as file:
         json.dump(kernels, file, indent=1)
 

@@ -26,8 +26,12 @@ ROTATE_BYTES = 192e6
 # (ratio of, to): what the table compares.
 RATIOS = [("moss fast", "torch fast"), ("moss promoted", "torch precise"),
           ("moss fast", "torch bf16"), ("moss promoted", "torch bf16"),
-          ("moss per-group", "torch precise"), ("moss per-group", "torch bf16"),
-          ("moss bf16", "torch bf16")]
+          ("moss bf16", "torch bf16"),
+          ("moss per-group", "torch blocks"), ("moss per-group", "torch bf16"),
+          ("moss per-group-both", "torch groups"),
+          ("moss per-tensor", "torch precise"),
+          ("moss two-level-k128", "moss per-group"),
+          ("moss two-level-k128-both", "moss per-group-both")]
 
 
 def check(result):
@@ -43,60 +47,89 @@ def check(result):
 # ---------------------------------------------------------------------------
 
 
-def quantize_tensor(x):
-    """Payload and scale, one scale for the tensor."""
-    scale = x.abs().max().float() / 448
-    return (x.float() / scale).clamp(-448, 448).to(E4M3), scale
+def group_extents(scheme, shape):
+    """Rows and columns of a micro group, whole extents resolved."""
+    rows, columns = scheme["group"] if scheme["micro"] else (0, 0)
+    return rows or shape[0], columns or shape[1]
 
 
-def quantize_rows(x):
-    """Payload, E8M0 codes [rows, 1] and global scale of the two-level scheme."""
-    scale = x.abs().max().float() / 448
-    amax = x.abs().amax(1, keepdim=True).float()
-    exponent = torch.ceil(torch.log2(amax / (scale * 448))).clamp(-127, 127)
-    payload = (x.float() / scale * torch.exp2(-exponent)).clamp(-448, 448).to(E4M3)
-    return payload, (exponent + 127).to(torch.uint8), scale
+def spread(scales, scheme, shape):
+    """The scale of every element, from that of its group."""
+    rows, columns = group_extents(scheme, shape)
+    spread = scales.repeat_interleave(rows, 0).repeat_interleave(columns, 1)
+    return spread[:shape[0], :shape[1]]
 
 
-def quantize_groups(x, rows, columns):
-    """Payload, and an FP32 scale for each rows x columns of it."""
-    M, K = x.shape
-    padded = torch.nn.functional.pad(x.float(), (0, -K % columns, 0, -M % rows))
-    groups = padded.unflatten(0, (-1, rows)).unflatten(2, (-1, columns))
-    scale = groups.abs().amax((1, 3)) / 448
-    payload = (groups / scale[:, None, :, None]).clamp(-448, 448).reshape(padded.shape)
-    return payload[:M, :K].to(E4M3).contiguous(), scale
+def group_amax(x, scheme):
+    """The largest magnitude of each group."""
+    rows, columns = group_extents(scheme, x.shape)
+    padded = torch.nn.functional.pad(
+        x.abs(), (0, -x.shape[1] % columns, 0, -x.shape[0] % rows))
+    return padded.unflatten(0, (-1, rows)).unflatten(2, (-1, columns)).amax((1, 3)).float()
 
 
-def dequantize_groups(payload, scale, rows, columns):
-    """What they stand for, in double precision."""
-    M, K = payload.shape
-    spread = scale.double().repeat_interleave(rows, 0).repeat_interleave(columns, 1)
-    return payload.double() * spread[:M, :K]
+def quantize(x, scheme):
+    """Payload, micro scales as stored (or None) and global scale."""
+    scale = torch.ones((), device=x.device)
+    if scheme is None:
+        return x, None, scale
+    if scheme["global"]:
+        scale = x.abs().max().float() / 448
+    if scheme["micro"] is None:
+        return (x.float() / scale).clamp(-448, 448).to(E4M3), None, scale
+    ratio = group_amax(x, scheme) / (scale * 448)
+    if scheme["micro"] == "f32":
+        stored = value = ratio
+    else:
+        exponent = torch.ceil(torch.log2(ratio)).clamp(-127, 127)
+        stored, value = (exponent + 127).to(torch.uint8), torch.exp2(exponent)
+    payload = x.float() / scale / spread(value, scheme, x.shape)
+    return payload.clamp(-448, 448).to(E4M3), stored, scale
+
+
+def dequantize(payload, micro, scale, scheme):
+    """What an operand stands for, in float64."""
+    value = payload.double() * scale.double()
+    if micro is None:
+        return value
+    factors = micro.double() if scheme["micro"] == "f32" else torch.exp2(micro.double() - 127)
+    return value * spread(factors, scheme, payload.shape)
+
+
+TENSOR = {"micro": None, "group": None, "global": True}
+ROWS = {"micro": "f32", "group": [1, 0], "global": False}
+GROUPS = {"micro": "f32", "group": [1, 128], "global": False}
+BLOCKS = {"micro": "f32", "group": [128, 128], "global": False}
 
 
 class Operands:
     """One set of inputs of every competitor, and an output."""
 
     def __init__(self, M, N, K):
-        self.bf16_lhs = torch.randn(M, K, device="cuda", dtype=BF16)
-        self.bf16_rhs = torch.randn(N, K, device="cuda", dtype=BF16)
-        self.lhs, self.micro, self.lhs_global = quantize_rows(self.bf16_lhs)
-        self.rhs, self.rhs_global = quantize_tensor(self.bf16_rhs)
-        self.group_lhs, self.group_micro = quantize_groups(self.bf16_lhs, 1, 128)
-        self.block_rhs, self.block_micro = quantize_groups(self.bf16_rhs, 128, 128)
+        self.bf16 = {"lhs": torch.randn(M, K, device="cuda", dtype=BF16),
+                     "rhs": torch.randn(N, K, device="cuda", dtype=BF16)}
         self.out = torch.empty(M, N, device="cuda", dtype=BF16)
+        self.quantized = {}
 
-    def reference(self, rows, mode):
-        """The first rows of the product that a kernel of this mode computes."""
-        if mode == "bf16":
-            return self.bf16_lhs[:rows].double() @ self.bf16_rhs.double().t()
-        if mode == "per-group":
-            lhs = dequantize_groups(self.group_lhs[:rows], self.group_micro, 1, 128)
-            return lhs @ dequantize_groups(self.block_rhs, self.block_micro, 128, 128).t()
-        micro = torch.exp2(self.micro[:rows].double() - 127)
-        lhs = self.lhs[:rows].double() * micro * self.lhs_global.double()
-        return lhs @ (self.rhs.double() * self.rhs_global.double()).t()
+    def get(self, side, scheme):
+        """Payload, micro scales and global scale of an operand."""
+        key = side, json.dumps(scheme, sort_keys=True)
+        if key not in self.quantized:
+            self.quantized[key] = quantize(self.bf16[side], scheme)
+        return self.quantized[key]
+
+    def buffer(self, name, schemes):
+        """The tensor of a kernel's parameter."""
+        if name == "out":
+            return self.out
+        side, _, part = name.partition("_")
+        return self.get(side, schemes[side])[["", "micro", "global"].index(part)]
+
+    def reference(self, rows, schemes):
+        """The first rows of the product of what the operands stand for."""
+        lhs, rhs = (dequantize(*self.get(side, schemes[side]), schemes[side])
+                    for side in ("lhs", "rhs"))
+        return lhs[:rows] @ rhs.t()
 
 
 # ---------------------------------------------------------------------------
@@ -143,9 +176,9 @@ def launch_arguments(kernel, operands):
     values = []
     for argument in kernel["arguments"]:
         if "memref" in argument:
-            values += memref(getattr(operands, argument["memref"]))
+            values += memref(operands.buffer(argument["memref"], kernel["schemes"]))
         elif "map" in argument:
-            values.append(encode_map(getattr(operands, argument["map"]), argument))
+            values.append(encode_map(operands.buffer(argument["map"], kernel["schemes"]), argument))
         else:
             integer = ctypes.c_uint32 if argument["bits"] == 32 else ctypes.c_uint64
             values.append(integer(argument["integer"]))
@@ -189,16 +222,57 @@ class MossKernel:
 
 
 def bf16_call(operands):
-    lhs, rhs = operands.bf16_lhs, operands.bf16_rhs.t()
+    lhs, rhs = operands.bf16["lhs"], operands.bf16["rhs"].t()
     return lambda: torch.matmul(lhs, rhs, out=operands.out)
 
 
 def scaled_mm_call(operands, fast):
-    """PyTorch's product per tensor, on the very bytes that Moss multiplies."""
-    lhs, rhs = operands.lhs, operands.rhs.t()
+    """PyTorch's product per tensor."""
+    (lhs, _, lhs_scale), (rhs, _, rhs_scale) = (
+        operands.get(side, TENSOR) for side in ("lhs", "rhs"))
+    rhs = rhs.t()
     return lambda: torch._scaled_mm(
-        lhs, rhs, scale_a=operands.lhs_global, scale_b=operands.rhs_global,
+        lhs, rhs, scale_a=lhs_scale, scale_b=rhs_scale,
         out_dtype=BF16, use_fast_accum=fast, out=operands.out)
+
+
+def row_call(operands, fast):
+    """PyTorch's product with a scale per row of both operands."""
+    (lhs, lhs_scale, _), (rhs, rhs_scale, _) = (
+        operands.get(side, ROWS) for side in ("lhs", "rhs"))
+    rhs, rhs_scale = rhs.t(), rhs_scale.t().contiguous()
+    return lambda: torch._scaled_mm(
+        lhs, rhs, scale_a=lhs_scale, scale_b=rhs_scale,
+        out_dtype=BF16, use_fast_accum=fast, out=operands.out)
+
+
+def block_call(operands, rhs_scheme):
+    """PyTorch's product with scales of 1 x 128, and of the right operand's
+    scheme. Its scales are stored with rows adjacent, and those of blocks padded
+    to four along K."""
+    functional = torch.nn.functional
+    kinds, layouts = functional.ScalingType, functional.SwizzleType
+    (lhs, lhs_scale, _), (rhs, rhs_scale, _) = (
+        operands.get("lhs", GROUPS), operands.get("rhs", rhs_scheme))
+    rhs, lhs_scale = rhs.t(), lhs_scale.t().contiguous().t()
+    if rhs_scheme is BLOCKS:
+        kind = kinds.BlockWise128x128
+        rhs_scale = functional.pad(rhs_scale, (0, -rhs_scale.shape[1] % 4)).t()
+    else:
+        kind, rhs_scale = kinds.BlockWise1x128, rhs_scale.t().contiguous().t()
+    return lambda: functional.scaled_mm(
+        lhs, rhs, lhs_scale, kinds.BlockWise1x128, rhs_scale, kind,
+        swizzle_a=layouts.NO_SWIZZLE, swizzle_b=layouts.NO_SWIZZLE,
+        output_dtype=BF16, use_fast_accum=False)
+
+
+# More competitors, for kernels whose schemes are not those of a tensor.
+SCHEME_COMPETITORS = {
+    "torch rows fast": lambda operands: row_call(operands, True),
+    "torch rows precise": lambda operands: row_call(operands, False),
+    "torch blocks": lambda operands: block_call(operands, BLOCKS),
+    "torch groups": lambda operands: block_call(operands, GROUPS),
+}
 
 
 class Competitor:
@@ -245,12 +319,29 @@ class Competitor:
         return start, end
 
 
+def scheme_competitors(sets):
+    """Those of SCHEME_COMPETITORS that this PyTorch offers for these shapes."""
+    found = []
+    for name, make in SCHEME_COMPETITORS.items():
+        try:
+            calls = [make(operands) for operands in sets]
+            calls[0]()
+            torch.cuda.synchronize()
+        except (AttributeError, RuntimeError, ValueError) as error:
+            print(f"  without {name}: {str(error).splitlines()[0]}")
+        else:
+            found.append(Competitor(name, calls))
+    return found
+
+
 def competitors(folder, kernels, sets):
     found = [
         Competitor("torch bf16", [bf16_call(s) for s in sets]),
         Competitor("torch fast", [scaled_mm_call(s, True) for s in sets]),
         Competitor("torch precise", [scaled_mm_call(s, False) for s in sets]),
     ]
+    if {kernel["mode"] for kernel in kernels} - {"fast", "promoted"}:
+        found += scheme_competitors(sets)
     for kernel in kernels:
         loaded = MossKernel(folder, kernel)
         found.append(Competitor("moss " + kernel["mode"],
@@ -264,7 +355,7 @@ def check_result(kernel, competitor, operands):
     operands.out.fill_(float("nan"))
     competitor.calls[0]()
     torch.cuda.synchronize()
-    reference = operands.reference(rows, kernel["mode"])
+    reference = operands.reference(rows, kernel["schemes"])
     error = ((operands.out[:rows].double() - reference).norm() / reference.norm()).item()
     if not error < 1e-2 or not operands.out.isfinite().all():
         sys.exit(f"{kernel['name']}: wrong result, relative error {error:.3g}")

@@ -222,17 +222,18 @@ LogicalResult KernelLowering::lowerDescriptor(TileDescriptorOp op) {
   return success();
 }
 
-/// One thread speaks for its warpgroup: wgmma's wait is collective.
+/// One thread speaks for its warpgroup: wgmma's wait is collective. The arrival
+/// is predicated, since after a branch at the end of the loop LLVM would sink
+/// the additions of all waves there, away from the products they follow.
 void KernelLowering::lowerRelease(ReleaseOp release) {
   b.setInsertionPoint(release);
   Value thread = NVVM::ThreadIdXOp::create(b, b.getI32Type());
   Value inGroup = arith::AndIOp::create(b, thread, i32(127));
   Value isLeader = compare(arith::CmpIPredicate::eq, inGroup, 0);
-  auto branch = scf::IfOp::create(b, isLeader, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
   Value empty = getBarrier(getSlot(release.getPosition()), 1);
-  NVVM::MBarrierArriveOp::create(b, b.getI64Type(), empty, Value());
+  NVVM::InlinePtxOp::create(b, TypeRange(), ValueRange{empty}, ValueRange(),
+                            "mbarrier.arrive.shared::cta.b64 _, [$0];",
+                            isLeader);
   release.erase();
 }
 

@@ -90,7 +90,25 @@ private:
   SmallVector<ClampedIndex> rows, cols;
 };
 
-/// moss.load_scales -> one load per row or column of the thread.
+/// Whether `value` is known to be a multiple of `divisor`.
+static bool isMultipleOf(Value value, int64_t divisor) {
+  if (std::optional<int64_t> constant = getConstantIntValue(value))
+    return *constant % divisor == 0;
+  auto product = value.getDefiningOp<arith::MulIOp>();
+  return product && (isMultipleOf(product.getLhs(), divisor) ||
+                     isMultipleOf(product.getRhs(), divisor));
+}
+
+/// Whether all positions of `op` belong to one group, as those of a tile do
+/// that divides a group.
+static bool isOneGroup(LoadScalesOp op) {
+  int64_t group = op.getGroupOuter();
+  int64_t size = cast<VectorType>(op.getType()).getNumElements();
+  return group != 0 && group % size == 0 && isMultipleOf(op.getOuter(), size);
+}
+
+/// moss.load_scales -> one load per row or column of the thread, or a single
+/// one if these share a scale.
 struct DistributeLoadScales : DistributePattern<LoadScalesOp> {
   using DistributePattern::DistributePattern;
 
@@ -105,13 +123,26 @@ struct DistributeLoadScales : DistributePattern<LoadScalesOp> {
                                            indexConstant(b, op.getGroupK()))
                         .getResult();
     SmallVector<Value> fragments;
+    if (isOneGroup(op)) {
+      Value scale = load(b, op, indexConstant(b, 0), k);
+      fragments.assign(
+          layout.getNumWaves(),
+          vector::BroadcastOp::create(b, layout.getFragmentType(), scale));
+      rewriter.replaceOpWithMultiple(op, {fragments});
+      return success();
+    }
+    // Positions differ by constants, so that all loads share an address.
+    Value first = toIndex(b, layout.isPerRow()
+                                 ? distribution.getElementRow(b, layout, 0, 0)
+                                 : distribution.getElementCol(b, 0));
     for (int64_t wave = 0; wave < layout.getNumWaves(); ++wave) {
       SmallVector<Value> elements;
       for (int64_t i = 0; i < layout.getFragmentSize(); ++i) {
-        Value position = layout.isPerRow()
-                             ? distribution.getElementRow(b, layout, wave, i)
-                             : distribution.getElementCol(b, i);
-        elements.push_back(load(b, op, toIndex(b, position), k));
+        int64_t distance =
+            layout.isPerRow() ? wave * kWaveRows + 8 * i : 8 * (i / 2) + i % 2;
+        Value position =
+            arith::AddIOp::create(b, first, indexConstant(b, distance));
+        elements.push_back(load(b, op, position, k));
       }
       fragments.push_back(vector::FromElementsOp::create(
           b, layout.getFragmentType(), elements));
@@ -124,7 +155,11 @@ private:
   static Value load(ImplicitLocOpBuilder &b, LoadScalesOp op, Value offset,
                     Value k) {
     Value outer = arith::AddIOp::create(b, op.getOuter(), offset);
-    ClampedIndex clamped = ClampedIndex::create(b, outer, op.getBound());
+    int64_t size = cast<VectorType>(op.getType()).getNumElements();
+    ClampedIndex clamped{outer, Value()};
+    if (!isMultipleOf(op.getOuter(), size) ||
+        !isMultipleOf(op.getBound(), size))
+      clamped = ClampedIndex::create(b, outer, op.getBound());
     Value group = clamped.index;
     if (op.getGroupOuter() == 0)
       group = indexConstant(b, 0);
@@ -133,6 +168,8 @@ private:
                                      indexConstant(b, op.getGroupOuter()));
     Value scale =
         memref::LoadOp::create(b, op.getSource(), ValueRange{group, k});
+    if (!clamped.inside)
+      return scale;
     Value one =
         arith::ConstantOp::create(b, b.getFloatAttr(scale.getType(), 1.0));
     return arith::SelectOp::create(b, clamped.inside, scale, one);

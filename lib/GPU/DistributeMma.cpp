@@ -68,26 +68,35 @@ struct DistributeMma : DistributePattern<MmaOp> {
     Value zero = i32Constant(b, 0);
     Value rhs = TileDescriptorOp::create(b, op.getRhs(), zero);
     SmallVector<Value> fragments;
+    Value registers;
     for (int64_t wave = 0; wave < layout.getNumWaves(); ++wave) {
       Value row = distribution.getWaveRow(b, layout, wave);
       Value lhs = TileDescriptorOp::create(b, op.getLhs(), row);
       Value acc = startsAnew ? Value() : adaptor.getAcc()[wave];
-      fragments.push_back(emitWave(b, op, lhs, rhs, acc, layout));
+      registers = emitWave(b, op, lhs, rhs, acc, registers, layout);
+      fragments.push_back(
+          unpackRegisters(b, registers, layout.getFragmentType()));
     }
     rewriter.replaceOpWithMultiple(op, {fragments});
     return success();
   }
 
 private:
-  /// The chain of wgmma over the tile's K; `acc` is null for zero.
+  /// The chain of wgmma over the tile's K, as a list of registers. `acc` is
+  /// null for zero; then the chain overwrites the `previous` wave's registers,
+  /// if there are any. The assembler cannot tell that it should: it would let
+  /// sums of one wave wait for the products of the next, and spill both.
   static Value emitWave(ImplicitLocOpBuilder &b, MmaOp op, Value lhs, Value rhs,
-                        Value acc, FragmentLayout layout) {
+                        Value acc, Value previous, FragmentLayout layout) {
     VectorType fragment = layout.getFragmentType();
     auto registers = LLVM::LLVMStructType::getLiteral(
         b.getContext(), SmallVector<Type>(fragment.getNumElements(),
                                           fragment.getElementType()));
-    Value sum = acc ? packRegisters(b, acc, registers)
-                    : LLVM::UndefOp::create(b, registers).getResult();
+    Value sum = previous;
+    if (acc)
+      sum = packRegisters(b, acc, registers);
+    else if (!sum)
+      sum = LLVM::UndefOp::create(b, registers);
     NVVM::WgmmaFenceAlignedOp::create(b);
     VectorType lhsType = op.getLhs().getType();
     int64_t stepK = getMmaStepK(lhsType.getElementType());
@@ -106,7 +115,7 @@ private:
     }
     NVVM::WgmmaGroupSyncAlignedOp::create(b);
     NVVM::WgmmaWaitGroupSyncOp::create(b, 0);
-    return unpackRegisters(b, sum, fragment);
+    return sum;
   }
 
   /// The descriptor of the next K step: addresses count 16 bytes.

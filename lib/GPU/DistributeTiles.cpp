@@ -8,9 +8,9 @@
 //
 // Spreads the tile values of consumers over their threads. Most of it is a type
 // conversion: a tile becomes one vector per wave, and elementwise ops on tiles
-// become the same ops on these. Products, loads and stores have patterns of
-// their own in DistributeMma.cpp, DistributeMemory.cpp and
-// DistributeStores.cpp.
+// become the same ops on these. Products, rescaled sums, loads and stores have
+// patterns of their own in DistributeMma.cpp, DistributeRescale.cpp,
+// DistributeMemory.cpp and DistributeStores.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,23 +43,6 @@ static bool isTile(Type type) {
 /// shared memory, where moss.get has found them.
 static bool isDistributed(Value value) {
   return isTile(value.getType()) && !value.getDefiningOp<GetOp>();
-}
-
-/// Insert after the last definition among `operands`, if all of them are in
-/// `op`'s block. Emitting each wave's part as early as possible lets the
-/// registers of one wave die before the products of the next begin.
-static void setInsertionPointEarly(OpBuilder &builder, Operation *op,
-                                   ValueRange operands) {
-  Operation *last = nullptr;
-  for (Value operand : operands) {
-    Operation *def = operand.getDefiningOp();
-    if (!def || def->getBlock() != op->getBlock())
-      continue;
-    if (!last || last->isBeforeInBlock(def))
-      last = def;
-  }
-  if (last)
-    builder.setInsertionPointAfter(last);
 }
 
 namespace {
@@ -299,6 +282,7 @@ LogicalResult DistributeTilesPass::distribute(WarpSpecializeOp roles) {
       converter, context);
   patterns.add<DistributeBroadcast>(converter, context, distribution);
   populateDistributeMmaPatterns(converter, distribution, patterns);
+  populateDistributeRescalePatterns(converter, distribution, patterns);
   populateDistributeMemoryPatterns(converter, distribution, patterns);
   populateDistributeStorePatterns(converter, distribution, patterns);
   return applyPartialConversion(roles, target, std::move(patterns));

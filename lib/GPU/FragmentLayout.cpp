@@ -55,6 +55,20 @@ Value DistributionContext::getElementCol(ImplicitLocOpBuilder &b,
                                i32Constant(b, 8 * (c / 2) + c % 2));
 }
 
+void moss::setInsertionPointEarly(OpBuilder &builder, Operation *op,
+                                  ValueRange operands) {
+  Operation *last = nullptr;
+  for (Value operand : operands) {
+    Operation *def = operand.getDefiningOp();
+    if (!def || def->getBlock() != op->getBlock())
+      continue;
+    if (!last || last->isBeforeInBlock(def))
+      last = def;
+  }
+  if (last)
+    builder.setInsertionPointAfter(last);
+}
+
 bool moss::isPlainTransfer(VectorTransferOpInterface op) {
   auto type = dyn_cast<MemRefType>(op.getBase().getType());
   return type && type.getRank() == 2 && op.getPermutationMap().isIdentity() &&

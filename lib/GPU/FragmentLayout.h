@@ -100,6 +100,12 @@ struct DistributionContext {
   Value getElementCol(ImplicitLocOpBuilder &b, int64_t c) const;
 };
 
+/// Insert after the last definition among `operands`, if all of them are in
+/// `op`'s block. Emitting each wave's part as early as possible lets the
+/// registers of one wave die before the products of the next begin.
+void setInsertionPointEarly(OpBuilder &builder, Operation *op,
+                            ValueRange operands);
+
 /// Whether `op` transfers a tile from or to a two-dimensional memref as it is:
 /// neither permuted nor masked.
 bool isPlainTransfer(VectorTransferOpInterface op);
@@ -115,10 +121,13 @@ template <typename OpT> struct DistributePattern : OpConversionPattern<OpT> {
   const DistributionContext &distribution;
 };
 
-/// Patterns for products, and for stores of tiles.
+/// Patterns for products, rescaled sums, loads, and stores of tiles.
 void populateDistributeMmaPatterns(const TypeConverter &converter,
                                    const DistributionContext &context,
                                    RewritePatternSet &patterns);
+void populateDistributeRescalePatterns(const TypeConverter &converter,
+                                       const DistributionContext &context,
+                                       RewritePatternSet &patterns);
 void populateDistributeMemoryPatterns(const TypeConverter &converter,
                                       const DistributionContext &context,
                                       RewritePatternSet &patterns);

@@ -119,7 +119,9 @@ void moss::addKernelPasses(OpPassManager &pm) {
 }
 
 void moss::addKernelToThreadsPasses(OpPassManager &pm) {
-  pm.addPass(createMossExpandRescale());
+  MossExpandRescaleOptions expand;
+  expand.expandSums = false;
+  pm.addPass(createMossExpandRescale(expand));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   OpPassManager &modulePM = pm.nest<gpu::GPUModuleOp>();

@@ -348,22 +348,29 @@ bool RescaleOp::hasOnlyPowerOfTwoTiles() {
   return isPowerOfTwo(getRows()) && isPowerOfTwo(getCols());
 }
 
+/// Check that the scales of a tile of `shape`, each of which may be null, are
+/// those of its rows and columns.
+static LogicalResult verifyTileScales(Operation *op, ArrayRef<int64_t> shape,
+                                      Value rows, Value cols) {
+  for (auto [name, scales, expected] :
+       {std::tuple<StringRef, Value, SmallVector<int64_t>>{
+            "row", rows, {shape[0], 1}},
+        {"column", cols, {1, shape[1]}}}) {
+    if (!scales)
+      continue;
+    ArrayRef<int64_t> actual = cast<VectorType>(scales.getType()).getShape();
+    if (actual != ArrayRef<int64_t>(expected))
+      return op->emitOpError()
+             << name << " scales must be " << shapeString(expected)
+             << ", but are " << shapeString(actual);
+  }
+  return success();
+}
+
 LogicalResult RescaleOp::verify() {
-  ArrayRef<int64_t> shape = getTile().getType().getShape();
-  if (Value rows = getRows()) {
-    ArrayRef<int64_t> actual = cast<VectorType>(rows.getType()).getShape();
-    if (actual != ArrayRef<int64_t>{shape[0], 1})
-      return emitOpError("row scales must be ")
-             << shapeString({shape[0], 1}) << ", but are "
-             << shapeString(actual);
-  }
-  if (Value cols = getCols()) {
-    ArrayRef<int64_t> actual = cast<VectorType>(cols.getType()).getShape();
-    if (actual != ArrayRef<int64_t>{1, shape[1]})
-      return emitOpError("column scales must be ")
-             << shapeString({1, shape[1]}) << ", but are "
-             << shapeString(actual);
-  }
+  if (failed(verifyTileScales(*this, getTile().getType().getShape(), getRows(),
+                              getCols())))
+    return failure();
   if (getScalars().size() > 2)
     return emitOpError("takes at most two scalars, but got ")
            << getScalars().size();
@@ -375,6 +382,17 @@ OpFoldResult RescaleOp::fold(FoldAdaptor) {
   if (!getRows() && !getCols() && getScalars().empty())
     return getTile();
   return {};
+}
+
+//===----------------------------------------------------------------------===//
+// AddRescaledOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult AddRescaledOp::verify() {
+  if (!getRows() && !getCols())
+    return emitOpError("has no scales; use arith.addf");
+  return verifyTileScales(*this, getTile().getType().getShape(), getRows(),
+                          getCols());
 }
 
 //===----------------------------------------------------------------------===//

@@ -46,26 +46,42 @@ static void remarkBound(scf::ForOp loop, MmaOp mma) {
              std::to_string(128 / stepK) + " steps";
 }
 
-/// Fuse `carried + mma(a, b, 0)` into `mma(a, b, carried)`.
-static void fuse(scf::ForOp loop, unsigned index) {
+/// Fuse `carried + rescale(partial)` into one op, which rounds once.
+static void fuseRescale(arith::AddFOp add, Value carried, RescaleOp rescale,
+                        bool isFast) {
+  if (isFast)
+    remark::missed(add.getLoc(),
+                   remark::RemarkOpts::name("rescaled").category(kCategory))
+        << "partial sums are rescaled inside the loop, so they cannot stay in "
+           "the matrix unit";
+  if (!rescale->hasOneUse() || !rescale.getScalars().empty())
+    return;
+  OpBuilder b(add);
+  Value sum = AddRescaledOp::create(b, add.getLoc(), carried, rescale.getTile(),
+                                    rescale.getRows(), rescale.getCols());
+  add.getResult().replaceAllUsesWith(sum);
+  add.erase();
+  rescale.erase();
+}
+
+/// Fuse `carried + mma(a, b, 0)` into `mma(a, b, carried)`, if the matrix unit
+/// may keep the sum, and `carried + rescale(partial)` in any case.
+static void fuse(scf::ForOp loop, unsigned index, bool isFast) {
   Value carried = loop.getRegionIterArg(index);
   auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
   auto add = yield.getOperand(index).getDefiningOp<arith::AddFOp>();
   if (!add || !carried.hasOneUse())
     return;
+  if (add.getLhs() != carried && add.getRhs() != carried)
+    return;
   Value other = add.getLhs() == carried ? add.getRhs() : add.getLhs();
+  if (auto rescale = other.getDefiningOp<RescaleOp>())
+    return fuseRescale(add, carried, rescale, isFast);
   auto mma = other.getDefiningOp<MmaOp>();
   // A product from outside the loop cannot start from the loop's sum.
-  if (!mma || other == carried || !mma->hasOneUse() ||
-      mma->getBlock() != loop.getBody() ||
-      (add.getLhs() != carried && add.getRhs() != carried)) {
-    if (other.getDefiningOp<RescaleOp>())
-      remark::missed(add.getLoc(),
-                     remark::RemarkOpts::name("rescaled").category(kCategory))
-          << "partial sums are rescaled inside the loop, so they cannot stay "
-             "in the matrix unit";
+  if (!isFast || !mma || other == carried || !mma->hasOneUse() ||
+      mma->getBlock() != loop.getBody())
     return;
-  }
   if (!matchPattern(mma.getAcc(), m_AnyZeroFloat()))
     return;
   remarkBound(loop, mma);
@@ -81,10 +97,10 @@ struct FuseAccumulatorPass
     getOperation()->walk([](scf::ForOp loop) {
       // A loop split at group boundaries asks on its outer loop.
       auto accumulate = loop->getAttrOfType<AccumulateAttr>("moss.accumulate");
-      if (!accumulate || !accumulate.isFast())
+      if (!accumulate)
         return;
       for (unsigned index = 0; index < loop.getNumRegionIterArgs(); ++index)
-        fuse(loop, index);
+        fuse(loop, index, accumulate.isFast());
     });
   }
 };

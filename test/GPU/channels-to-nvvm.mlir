@@ -59,9 +59,9 @@ gpu.module @m {
   // CHECK:           nvvm.mbarrier.try_wait.parity %{{.*}}, %[[P:[a-z0-9_]+]],
   //                  Rows of 64 bytes: swizzle 2, 512 bytes from 8 rows to the next.
   // CHECK:           arith.ori %{{.*}}, %c-9223371899415756800_i64
-  // CHECK:           arith.andi %[[TID]], %c127_i32
-  // CHECK:           scf.if
-  // CHECK:             nvvm.mbarrier.arrive %{{.*}} : !llvm.ptr<3>
+  // CHECK:           %[[IN_GROUP:[a-z0-9_]+]] = arith.andi %[[TID]], %c127_i32
+  // CHECK:           %[[LEADER:[a-z0-9_]+]] = arith.cmpi eq, %[[IN_GROUP]], %c0_i32
+  // CHECK:           nvvm.inline_ptx "mbarrier.arrive.shared::cta.b64 _, [$0];" ro(%{{.*}} : !llvm.ptr<3>), predicate = %[[LEADER]]
   // CHECK:         gpu.return
   gpu.func @roles(%ma: !map_a, %mb: !map_b, %i: i32, %m: index, %k: index, %out: memref<?x2xi64>) kernel {
     %ch = moss.channel : !channel

@@ -185,3 +185,19 @@ func.func @f(%a: vector<64x32xbf16>, %b: vector<16x32xf8E4M3FN>, %c: vector<64x1
   %d = moss.mma %a, %b, %c : vector<64x32xbf16>, vector<16x32xf8E4M3FN>, vector<64x16xf32>
   return
 }
+
+// -----
+
+func.func @f(%c: vector<8x16xf32>) {
+  // expected-error @below {{has no scales; use arith.addf}}
+  %r = moss.add_rescaled %c, %c : vector<8x16xf32>
+  return
+}
+
+// -----
+
+func.func @f(%c: vector<8x16xf32>, %e: vector<16x1xf32>) {
+  // expected-error @below {{row scales must be 8x1, but are 16x1}}
+  %r = moss.add_rescaled %c, %c rows(%e : vector<16x1xf32>) : vector<8x16xf32>
+  return
+}

@@ -65,3 +65,24 @@ func.func @four_significands(%t: vector<8x16xf32>, %e: vector<8x1xf32>, %f: vect
       by(%s, %s) : vector<8x16xf32>
   return %r : vector<8x16xf32>
 }
+
+// -----
+
+// The product of the scales is rounded, product and sum are fused. E8M0 code 0
+// is a subnormal number, code 255 NaN.
+
+// CHECK-LABEL: @sum
+// CHECK-SAME:    %[[C:[a-z0-9]+]]: vector<8x16xf32>, %[[T:[a-z0-9]+]]: vector<8x16xf32>, %[[E:[a-z0-9]+]]: vector<8x1xf8E8M0FNU>, %[[F:[a-z0-9]+]]: vector<1x16xf32>
+// CHECK-DAG:     %[[MIN:.*]] = arith.constant dense<4194304> : vector<8x1xi32>
+// CHECK-DAG:     %[[NAN:.*]] = arith.constant dense<2143289344> : vector<8x1xi32>
+// CHECK-DAG:     %[[BITS:.*]] = arith.maxui %{{.*}}, %[[MIN]]
+// CHECK:         arith.select %{{.*}}, %[[NAN]], %[[BITS]]
+// CHECK:         %[[ROWS:.*]] = vector.broadcast %{{.*}} : vector<8x1xf32> to vector<8x16xf32>
+// CHECK:         %[[COLS:.*]] = vector.broadcast %[[F]] : vector<1x16xf32> to vector<8x16xf32>
+// CHECK:         %[[FACTOR:.*]] = arith.mulf %[[ROWS]], %[[COLS]]
+// CHECK:         math.fma %[[T]], %[[FACTOR]], %[[C]] : vector<8x16xf32>
+func.func @sum(%c: vector<8x16xf32>, %t: vector<8x16xf32>, %e: vector<8x1xf8E8M0FNU>, %f: vector<1x16xf32>)
+    -> vector<8x16xf32> {
+  %r = moss.add_rescaled %c, %t rows(%e : vector<8x1xf8E8M0FNU>) cols(%f : vector<1x16xf32>) : vector<8x16xf32>
+  return %r : vector<8x16xf32>
+}

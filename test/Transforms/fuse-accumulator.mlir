@@ -60,9 +60,13 @@ func.func @promoted(%a: !a, %K: index) -> (!c, !c) {
   return %0, %1 : !c, !c
 }
 
+// Rescaled partial sums are rounded once, whichever accumulation is asked for.
 // CHECK-LABEL: func @rescaled(
-// CHECK:         moss.rescale
-// CHECK-NEXT:    arith.addf
+// CHECK-SAME:    %{{.*}}: vector<32x128xf8E4M3FN>, %[[E:[a-z0-9_]+]]: vector<32x1xf32>
+// CHECK:       scf.for %{{.*}} iter_args(%[[C:[a-z0-9_]+]] =
+// CHECK:         %[[P:[a-z0-9_]+]] = moss.mma
+// CHECK-NEXT:    %[[S:[a-z0-9_]+]] = moss.add_rescaled %[[C]], %[[P]] rows(%[[E]] : vector<32x1xf32>)
+// CHECK-NEXT:    scf.yield %[[S]]
 func.func @rescaled(%a: !a, %e: vector<32x1xf32>, %K: index) -> !c {
   %c0 = arith.constant 0 : index
   %c128 = arith.constant 128 : index
@@ -74,6 +78,22 @@ func.func @rescaled(%a: !a, %e: vector<32x1xf32>, %K: index) -> !c {
     %s = arith.addf %c, %r : !c
     scf.yield %s : !c
   } {moss.accumulate = #moss.accumulate<fast>}
+  return %acc : !c
+}
+
+// CHECK-LABEL: func @rescaled_promoted(
+// CHECK:         moss.add_rescaled
+// CHECK-NOT:     moss.rescale
+func.func @rescaled_promoted(%a: !a, %e: vector<32x1xf32>, %K: index) -> !c {
+  %c0 = arith.constant 0 : index
+  %c128 = arith.constant 128 : index
+  %zero = arith.constant dense<0.0> : !c
+  %acc = scf.for %k = %c0 to %K step %c128 iter_args(%c = %zero) -> (!c) {
+    %p = moss.mma %a, %a, %zero : !a, !a, !c
+    %r = moss.rescale %p rows(%e : vector<32x1xf32>) : !c
+    %s = arith.addf %r, %c : !c
+    scf.yield %s : !c
+  } {moss.accumulate = #moss.accumulate<promoted(128)>}
   return %acc : !c
 }
 

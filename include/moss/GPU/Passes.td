@@ -197,6 +197,7 @@ def MossDistributeTiles : Pass<"moss-distribute-tiles", "::mlir::gpu::GPUModuleO
     accumulator layout of `wgmma` gives to one thread. `moss.mma` becomes chains
     of `wgmma`, one per wave, each waited for (`moss-overlap-mma` relaxes that);
     elementwise ops, constants and broadcasts become the same ops on fragments;
+    `moss.add_rescaled` becomes fused multiply-adds after each wave's products;
     scales and old results are loaded, and results stored, by element; and
     `moss.store_tile` goes through swizzled shared memory.
 

@@ -373,6 +373,36 @@ def Moss_RescaleOp : Moss_Op<"rescale", [
   }];
 }
 
+def Moss_AddRescaledOp : Moss_Op<"add_rescaled", [
+    Pure, AllTypesMatch<["acc", "tile", "result"]>, AttrSizedOperandSegments]> {
+  let summary = "add a tile with scaled rows and columns to a sum";
+  let description = [{
+    `result[m, n] = acc[m, n] + tile[m, n] * (rows[m] * cols[n])` for `rows` of
+    M x 1 and `cols` of 1 x N, each f8E8M0FNU or f32, at least one of them
+    present.
+
+    The product of two scales is rounded to f32, and is exact if one of them is a
+    power of two. Its product with the tile's element and the addition are rounded
+    once, to f32. Scales whose product leaves the range of f32 (2^-149 to 2^128)
+    count as zero or infinity: unlike in `rescale`, exponents are not added as
+    integers, which would cost more than the product itself. E8M0 code 255 makes
+    the result NaN.
+
+    ```mlir
+    %s = moss.add_rescaled %c, %p rows(%a : vector<128x1xf32>) cols(%b : vector<1x128xf32>) : vector<128x128xf32>
+    ```
+  }];
+  let arguments = (ins Moss_TileF32:$acc, Moss_TileF32:$tile,
+                       Optional<Moss_TileScale>:$rows,
+                       Optional<Moss_TileScale>:$cols);
+  let results = (outs Moss_TileF32:$result);
+  let assemblyFormat = [{
+    $acc `,` $tile (`rows` `(` $rows^ `:` type($rows) `)`)?
+    (`cols` `(` $cols^ `:` type($cols) `)`)? attr-dict `:` type($tile)
+  }];
+  let hasVerifier = 1;
+}
+
 def Moss_LoadScalesOp : Moss_Op<"load_scales", [
     MemoryEffects<[MemRead]>]> {
   let summary = "read the micro scales of a tile's rows or columns";
@@ -381,8 +411,9 @@ def Moss_LoadScalesOp : Moss_Op<"load_scales", [
     operand's outer dimension, starting at `outer`, and to position `k` of K:
     element r of the result is `source[(outer + r) / groupOuter, k / groupK]`,
     where a group of 0 spans the whole extent (index 0). `bound` is the outer
-    extent of the operand; positions at or past it yield 1. The result is R x 1
-    (scales of rows) or 1 x R (of columns).
+    extent of the operand; positions at or past it yield 1, or the scale of a
+    position before it. The result is R x 1 (scales of rows) or 1 x R (of
+    columns).
 
     ```mlir
     %e = moss.load_scales %micro[%m, %k] bound(%M) group [1, 0]

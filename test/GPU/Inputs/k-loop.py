@@ -28,6 +28,10 @@ def parse(lines):
         elif branch := BRANCH.match(line):
             successors[block].add(branch[2])
             falls_through = bool(branch[1])
+            if falls_through:
+                # What follows a conditional branch is another block.
+                successors[block].add(block + "+")
+                block += "+"
         elif line.startswith("ret;"):
             falls_through = False
         elif opcode := OPCODE.match(line):

@@ -22,6 +22,8 @@ DYNAMIC = ("?", "?", "?")
 SHAPES = [(1, 1, 1), (1, 129, 17), (15, 17, 31), (33, 127, 129), (129, 31, 33), (300, 520, 1008),
           (257, 640, 1040), (0, 5, 7), (5, 0, 7), (5, 7, 0), (64, 64, 5743)]
 
+GROUPS = "#moss.scheme<f8E4M3FN, micro = f32, group = [1, 128], global = unit, rounding = ceil>"
+BLOCKS = "#moss.scheme<f8E4M3FN, micro = f32, group = [128, 128], global = unit, rounding = ceil>"
 # name: (options, shape, type of C, how B is stored, whether C is added to)
 CASES = {
     "rows-promoted": ("", DYNAMIC, "bf16", "kn", False),
@@ -33,6 +35,11 @@ CASES = {
     "groups-rows": ("lhs-group=4,full rhs-scheme=rows", DYNAMIC, "f32", "nk", False),
     "groups-k128": ("lhs-group=1,128", DYNAMIC, "f32", "nk", False),
     "groups-k512": ("lhs-group=1,512", DYNAMIC, "f32", "nk", False),
+    "groups-k128-both": ("lhs-group=1,128 rhs-group=1,128 rhs-scheme=rows", DYNAMIC, "f32", "nk", False),
+    "f32-groups-blocks": (f"lhs-scheme=\"{GROUPS}\" rhs-scheme=\"{BLOCKS}\"", DYNAMIC, "f32", "nk", False),
+    "f32-groups-both": (f"lhs-scheme=\"{GROUPS}\" rhs-scheme=\"{GROUPS}\"", DYNAMIC, "f32", "nk", False),
+    "f32-groups-static": (f"lhs-scheme=\"{GROUPS}\" rhs-scheme=\"{BLOCKS}\"", (512, 384, 1024), "bf16", "nk", False),
+    "mx-both": ("lhs-scheme=mx rhs-scheme=mx", DYNAMIC, "f32", "nk", False),
     "mx": ("lhs-scheme=mx", DYNAMIC, "f32", "nk", False),
     "nearest": ("rounding=nearest global=unit", DYNAMIC, "f32", "nk", False),
     "e5m2-e4m3": ("lhs-scheme=\"#moss.scheme<f8E5M2, micro = f8E8M0FNU, group = [1, full], global = jit, "

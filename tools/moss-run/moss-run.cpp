@@ -180,7 +180,7 @@ static FailureOr<Report> run(const Flags &flags) {
   DialectRegistry registry;
   registerCompilerDialects(registry);
   MLIRContext context(registry);
-  SourceMgrDiagnosticHandler handler(*sourceMgr, &context);
+  ToolDiagnosticHandler handler(*sourceMgr, context);
   context.printOpOnDiagnostic(false);
   if (failed(flags.remarks.enable(context)))
     return failure();

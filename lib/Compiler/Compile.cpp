@@ -120,8 +120,11 @@ static LogicalResult buildShared(ModuleOp module, StringRef output,
     return failure();
   Temporary objectFile("moss-%%%%%%%%.o", /*inTempFolder=*/true);
   Temporary library(output + "-%%%%%%%%", /*inTempFolder=*/false);
-  std::error_code error = objectFile.write(*object);
-  if (error || (error = library.write("")))
+  std::error_code error;
+  if ((error = objectFile.write(*object)))
+    return report(module) << "cannot write the temporary file '"
+                          << objectFile.getName() << "': " << error.message();
+  if ((error = library.write("")))
     return report(module) << "cannot write '" << output
                           << "': " << error.message();
   SmallString<128> header(output);

@@ -37,7 +37,8 @@ std::error_code moss::writeFile(StringRef path, StringRef content) {
   }
   return llvm::errorToErrorCode(
       llvm::writeToOutput(path, [&](llvm::raw_ostream &os) {
-        os << content;
-        return llvm::Error::success();
+        // Upstream would keep what does not fit on the disk.
+        return llvm::errorCodeToError(
+            writeTo(static_cast<llvm::raw_fd_ostream &>(os), content));
       }));
 }

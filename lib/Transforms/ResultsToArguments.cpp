@@ -307,7 +307,8 @@ LogicalResult DestinationAdder::run() {
   for (const Destination &destination : destinations) {
     if (hasOneReturn)
       noteExtents(destination);
-    materialize(destination, hoistChecks(destination, anchor) && hasOneReturn);
+    // What one path returns need not fit where another one is taken.
+    materialize(destination, hasOneReturn && hoistChecks(destination, anchor));
   }
   anchor->erase();
   dropTensorResults();
@@ -374,6 +375,12 @@ void ResultsToArgumentsPass::keepForCallers(ArrayRef<func::FuncOp> funcs) {
 void ResultsToArgumentsPass::runOnOperation() {
   SmallVector<func::FuncOp> funcs;
   bool failedAny = false;
+  // Lowerings would drop it without a word.
+  for (auto nested : getOperation().getOps<ModuleOp>()) {
+    nested.emitError("a module inside another has no C interface; move its "
+                     "functions to the outer one");
+    failedAny = true;
+  }
   for (auto func : getOperation().getOps<func::FuncOp>()) {
     if (!func.isPublic() || func.isExternal())
       continue;

@@ -71,3 +71,35 @@ func.func @owner() -> memref<4xf32> {
   %m = memref.alloc() : memref<4xf32>
   return %m : memref<4xf32>
 }
+
+// -----
+
+// expected-error@+1 {{'MossStatus' cannot be the name of a C function: it has another meaning in headers of C or of Moss}}
+func.func @MossStatus() {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{'uint8_t' cannot be the name of a C function: it has another meaning in headers of C or of Moss}}
+func.func @uint8_t() {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{'_init' cannot be the name of a C function: it is a function of the C library}}
+func.func @_init() {
+  return
+}
+
+// -----
+
+module {
+  // expected-error@+1 {{a module inside another has no C interface; move its functions to the outer one}}
+  module {
+    func.func @f() {
+      return
+    }
+  }
+}

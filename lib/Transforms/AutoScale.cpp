@@ -112,18 +112,21 @@ static std::optional<Origin> findOrigin(Value value,
   return std::nullopt;
 }
 
-/// Whether a store to the weight's global may come before the quantization,
-/// which then sees another weight than the function's entry does.
+/// Whether a store to the weight's global, which a called function may make,
+/// may come before the quantization, which then sees another weight than the
+/// function's entry does.
 static bool isOverwritten(QuantizeOp op, const Origin &origin) {
   if (origin.argument)
     return false;
   StringRef name = SymbolTable::getSymbolName(origin.symbol);
   auto func = op->getParentOfType<func::FuncOp>();
-  WalkResult result = func.walk([&](ml_program::GlobalStoreOp store) {
-    if (store.getGlobal().getLeafReference() != name)
+  WalkResult result = func.walk([&](Operation *writer) {
+    auto store = dyn_cast<ml_program::GlobalStoreOp>(writer);
+    if (store ? store.getGlobal().getLeafReference() != name
+              : !isa<CallOpInterface>(writer))
       return WalkResult::advance();
     Operation *ancestor = func.getBody().front().findAncestorOpInBlock(*op);
-    Operation *other = func.getBody().front().findAncestorOpInBlock(*store);
+    Operation *other = func.getBody().front().findAncestorOpInBlock(*writer);
     bool isLater = ancestor && other && ancestor != other &&
                    ancestor->isBeforeInBlock(other);
     return isLater ? WalkResult::advance() : WalkResult::interrupt();
@@ -337,7 +340,7 @@ LogicalResult AutoScalePass::checkFunctions(const WeightTable &table) {
 static Value getStep(func::FuncOp func) {
   if (std::optional<unsigned> number = findStep(func))
     return func.getArgument(*number);
-  return appendArgument(func, IntegerType::get(func.getContext(), 64));
+  return appendArgument(func, IntegerType::get(func.getContext(), 64), "step");
 }
 
 /// Whether weights with this mark are measured after `step` steps.
@@ -414,6 +417,7 @@ static void rewrite(const FunctionWeights &function, const WeightTable &table) {
       "moss-auto-scale: the number of finished steps must not be negative");
   SmallVector<Value> carried{getScales(b, func, table)};
   llvm::append_range(carried, appendKeptPayloads(func, function));
+  SmallVector<Value> old(carried);
   emitResets(b, function, table, step, carried);
   DenseMap<unsigned, Value> slices;
   for (WeightUse use : function.uses) {
@@ -436,19 +440,17 @@ static void rewrite(const FunctionWeights &function, const WeightTable &table) {
     replaceQuantize(op, payload, scale);
   }
   if (function.updates.empty())
-    putScales(func, table, carried[0]);
+    putScales(func, table, old[0], carried[0]);
   else
-    emitUpdates(table, function, step, carried);
+    emitUpdates(table, function, step, old, carried);
   for (WeightUse use : function.uses)
     use.quantize.erase();
 }
 
-/// The marks are used up; later levels do not know them.
+/// The marks are used up; later levels do not know them. But that a result
+/// updates an argument is also said to moss-results-to-arguments.
 void AutoScalePass::removeMarks() {
   for (auto func : getOperation().getOps<func::FuncOp>()) {
-    for (unsigned number = 0; number < func.getNumResults(); ++number)
-      func.removeResultAttr(
-          number, StringAttr::get(&getContext(), WeightAttr::kUpdateName));
     for (unsigned number = 0; number < func.getNumArguments(); ++number) {
       func.removeArgAttr(number, WeightAttr::kMarkName);
       func.removeArgAttr(number, WeightAttr::kStepName);

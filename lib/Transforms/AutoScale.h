@@ -98,22 +98,25 @@ SchemeAttr getGivenScheme(QuantizeOp op);
 QuantizeOp createGiven(OpBuilder &b, QuantizeOp op, Value source, Value scale,
                        Value payload);
 
-/// Append an argument; all types are fine for a func.func.
-BlockArgument appendArgument(func::FuncOp func, Type type);
+/// Append an argument; all types are fine for a func.func. C programs see
+/// `name`, if the arguments have names.
+BlockArgument appendArgument(func::FuncOp func, Type type, StringRef name);
 /// Append arguments for the payloads that a function keeps.
 SmallVector<Value> appendKeptPayloads(func::FuncOp func,
                                       const FunctionWeights &function);
-/// Append a result, which every return yields.
-void appendResult(func::FuncOp func, Value value);
+/// Append a result, which every return yields, and which is what becomes of
+/// `updated`.
+void appendResult(func::FuncOp func, Value value, BlockArgument updated);
 
 /// Find the results marked as updated weights, by `moss.updates`. Fails, with a
 /// diagnostic, if marks do not fit the weights.
 LogicalResult collectUpdates(WeightTable &table);
 
 /// Let the function predict the scales of the weights that it updates, and
-/// quantize them for its next call. `carried` are scales and payloads.
+/// quantize them for its next call. `carried` are scales and payloads, and
+/// `old` the arguments that they were.
 void emitUpdates(const WeightTable &table, const FunctionWeights &function,
-                 Value step, ArrayRef<Value> carried);
+                 Value step, ArrayRef<Value> old, ArrayRef<Value> carried);
 
 /// Add the module's entry points @moss_init_scales, @moss_update_scales and
 /// @<f>_reset_scales, and the globals, if the state is there. Fails, with a
@@ -126,8 +129,10 @@ LogicalResult addScaleFunctions(ModuleOp module, const WeightTable &table);
 Value getScales(ImplicitLocOpBuilder &b, func::FuncOp func,
                 const WeightTable &table);
 
-/// Let `func` return the updated scales, or store them to the global.
-void putScales(func::FuncOp func, const WeightTable &table, Value scales);
+/// Let `func` return what becomes of the scales `old`, or store them to the
+/// global.
+void putScales(func::FuncOp func, const WeightTable &table, Value old,
+               Value scales);
 
 } // namespace mlir::moss
 

@@ -19,6 +19,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "moss/Transforms/CInterface.h"
 
 using namespace mlir;
 using namespace mlir::moss;
@@ -165,8 +166,16 @@ void moss::emitMeasurement(ImplicitLocOpBuilder &b, const WeightTable &table,
 // Keeping
 //===----------------------------------------------------------------------===//
 
-BlockArgument moss::appendArgument(func::FuncOp func, Type type) {
+BlockArgument moss::appendArgument(func::FuncOp func, Type type,
+                                   StringRef name) {
   unsigned number = func.getNumArguments();
+  auto names = func->getAttrOfType<ArrayAttr>(kArgumentNamesAttrName);
+  if (names && names.size() == number) {
+    SmallVector<Attribute> longer(names.getValue());
+    longer.push_back(StringAttr::get(func.getContext(), name));
+    func->setAttr(kArgumentNamesAttrName,
+                  ArrayAttr::get(func.getContext(), longer));
+  }
   LogicalResult inserted =
       func.insertArgument(number, type, DictionaryAttr(), func.getLoc());
   assert(succeeded(inserted) && "a func.func takes any argument");
@@ -179,13 +188,16 @@ SmallVector<Value> moss::appendKeptPayloads(func::FuncOp func,
   SmallVector<Value> payloads;
   for (WeightUse use : function.kept)
     payloads.push_back(
-        appendArgument(func, use.quantize.getPayload().getType()));
+        appendArgument(func, use.quantize.getPayload().getType(), "payload"));
   return payloads;
 }
 
-void moss::appendResult(func::FuncOp func, Value value) {
-  LogicalResult inserted = func.insertResult(func.getNumResults(),
-                                             value.getType(), DictionaryAttr());
+void moss::appendResult(func::FuncOp func, Value value, BlockArgument updated) {
+  Builder b(func.getContext());
+  NamedAttribute mark(b.getStringAttr(WeightAttr::kUpdateName),
+                      b.getI64IntegerAttr(updated.getArgNumber()));
+  LogicalResult inserted = func.insertResult(
+      func.getNumResults(), value.getType(), b.getDictionaryAttr(mark));
   assert(succeeded(inserted) && "a func.func takes any result");
   (void)inserted;
   func.walk(
@@ -218,10 +230,10 @@ Value moss::getScales(ImplicitLocOpBuilder &b, func::FuncOp func,
   RankedTensorType type = table.getScalesType(b.getContext());
   if (table.state == ScaleState::Globals)
     return loadGlobal(b, kScalesName, type);
-  return appendArgument(func, type);
+  return appendArgument(func, type, "scales");
 }
 
-void moss::putScales(func::FuncOp func, const WeightTable &table,
+void moss::putScales(func::FuncOp func, const WeightTable &table, Value old,
                      Value scales) {
   if (table.state == ScaleState::Globals) {
     ImplicitLocOpBuilder b(func.getLoc(), func.getContext());
@@ -229,7 +241,7 @@ void moss::putScales(func::FuncOp func, const WeightTable &table,
     storeGlobal(b, kScalesName, scales);
     return;
   }
-  appendResult(func, scales);
+  appendResult(func, scales, cast<BlockArgument>(old));
 }
 
 //===----------------------------------------------------------------------===//
@@ -272,12 +284,15 @@ LogicalResult moss::addScaleGlobals(ModuleOp module, const WeightTable &table) {
 static FailureOr<func::FuncOp> addFunction(ImplicitLocOpBuilder &b,
                                            ModuleOp module, StringRef name,
                                            TypeRange inputs,
-                                           TypeRange results) {
+                                           ArrayRef<StringRef> names) {
   if (failed(checkNameIsFree(module, name)))
     return failure();
   b.setInsertionPointToEnd(module.getBody());
-  auto func = func::FuncOp::create(b, name, b.getFunctionType(inputs, results));
+  auto func = func::FuncOp::create(b, name, b.getFunctionType(inputs, {}));
+  func->setAttr(kArgumentNamesAttrName, b.getStrArrayAttr(names));
   b.setInsertionPointToStart(func.addEntryBlock());
+  func::ReturnOp::create(b);
+  b.setInsertionPointToStart(&func.front());
   return func;
 }
 
@@ -288,8 +303,10 @@ static LogicalResult addInit(ModuleOp module, const WeightTable &table) {
                   table.getStateType(b.getContext())};
   bool hasGlobals = table.state == ScaleState::Globals;
   TypeRange interface = hasGlobals ? TypeRange() : TypeRange(types);
+  StringRef names[] = {"scales", "state"};
   FailureOr<func::FuncOp> func =
-      addFunction(b, module, "moss_init_scales", interface, interface);
+      addFunction(b, module, "moss_init_scales", interface,
+                  ArrayRef(names).take_front(interface.size()));
   if (failed(func))
     return failure();
   auto fill = [&](Attribute value, unsigned number) -> Value {
@@ -309,9 +326,9 @@ static LogicalResult addInit(ModuleOp module, const WeightTable &table) {
   if (hasGlobals) {
     storeGlobal(b, kScalesName, scales);
     storeGlobal(b, kScaleStateName, state);
-    func::ReturnOp::create(b);
   } else {
-    func::ReturnOp::create(b, ValueRange{scales, state});
+    appendResult(*func, scales, func->getArgument(0));
+    appendResult(*func, state, func->getArgument(1));
   }
   return success();
 }
@@ -323,15 +340,18 @@ static LogicalResult addUpdate(ModuleOp module, const WeightTable &table) {
   RankedTensorType stateType = table.getStateType(b.getContext());
   bool hasGlobals = table.state == ScaleState::Globals;
   bool needsAmax = table.needsAmax();
-  SmallVector<Type> inputs{b.getF64Type(), b.getI64Type()}, results;
-  if (needsAmax)
+  SmallVector<Type> inputs{b.getF64Type(), b.getI64Type()};
+  SmallVector<StringRef> parameters{"learning_rate", "step"};
+  if (needsAmax) {
     inputs.push_back(scalesType);
+    parameters.push_back("amax");
+  }
   if (!hasGlobals) {
     inputs.append({scalesType, stateType});
-    results.append({scalesType, stateType});
+    parameters.append({"scales", "state"});
   }
   FailureOr<func::FuncOp> func =
-      addFunction(b, module, "moss_update_scales", inputs, results);
+      addFunction(b, module, "moss_update_scales", inputs, parameters);
   if (failed(func))
     return failure();
   SmallVector<Attribute> names, rules(table.rules.begin(), table.rules.end());
@@ -350,9 +370,10 @@ static LogicalResult addUpdate(ModuleOp module, const WeightTable &table) {
   if (hasGlobals) {
     storeGlobal(b, kScalesName, next.getResult(0));
     storeGlobal(b, kScaleStateName, next.getResult(1));
-    func::ReturnOp::create(b);
   } else {
-    func::ReturnOp::create(b, next.getResults());
+    for (auto [value, argument] :
+         llvm::zip_equal(next.getResults(), arguments.take_back(2)))
+      appendResult(*func, value, argument);
   }
   return success();
 }
@@ -374,23 +395,29 @@ static LogicalResult addReset(ModuleOp module, const WeightTable &table,
   for (WeightUse use : weights.uses)
     collect(use.quantize.getSource());
   SmallVector<Type> inputs;
-  for (unsigned number : numbers)
+  SmallVector<StringRef> names;
+  auto known = user->getAttrOfType<ArrayAttr>(kArgumentNamesAttrName);
+  for (unsigned number : numbers) {
     inputs.push_back(user.getArgument(number).getType());
+    // Empty for one without a name, which a C interface then chooses.
+    names.push_back(known && number < known.size()
+                        ? cast<StringAttr>(known[number]).getValue()
+                        : "");
+  }
   FailureOr<func::FuncOp> func = addFunction(
-      b, module, (user.getName() + "_reset_scales").str(), inputs, TypeRange());
+      b, module, (user.getName() + "_reset_scales").str(), inputs, names);
   if (failed(func))
     return failure();
   IRMapping mapping;
   for (auto [index, number] : llvm::enumerate(numbers))
     mapping.map(user.getArgument(number), func->getArgument(index));
-  func::ReturnOp::create(b);
-  b.setInsertionPoint(func->getBody().front().getTerminator());
   SmallVector<Value> carried{getScales(b, *func, table)};
   llvm::append_range(carried, appendKeptPayloads(*func, weights));
+  SmallVector<Value> old(carried);
   emitMeasurement(b, table, weights, weights.uses, mapping, carried);
-  putScales(*func, table, carried[0]);
-  for (Value payload : ArrayRef(carried).drop_front())
-    appendResult(*func, payload);
+  putScales(*func, table, old[0], carried[0]);
+  for (auto [payload, argument] : llvm::drop_begin(llvm::zip(carried, old)))
+    appendResult(*func, payload, cast<BlockArgument>(argument));
   return success();
 }
 

@@ -114,10 +114,11 @@ LogicalResult moss::collectUpdates(WeightTable &table) {
 static NextScaleOp emitNextScale(ImplicitLocOpBuilder &b,
                                  const WeightTable &table, func::FuncOp func,
                                  Value step, Value scales) {
-  Value state = appendArgument(func, table.getStateType(b.getContext()));
+  Value state =
+      appendArgument(func, table.getStateType(b.getContext()), "state");
   Value amax;
   if (table.needsAmax())
-    amax = appendArgument(func, scales.getType());
+    amax = appendArgument(func, scales.getType(), "amax");
   Value one = arith::ConstantIntOp::create(b, 1, 64);
   Value number = arith::AddIOp::create(b, step, one);
   SmallVector<Attribute> rules(table.rules.begin(), table.rules.end());
@@ -129,7 +130,7 @@ static NextScaleOp emitNextScale(ImplicitLocOpBuilder &b,
 
 void moss::emitUpdates(const WeightTable &table,
                        const FunctionWeights &function, Value step,
-                       ArrayRef<Value> carried) {
+                       ArrayRef<Value> old, ArrayRef<Value> carried) {
   func::FuncOp func = function.func;
   Operation *ret = func.getBody().front().getTerminator();
   SmallVector<Value> returned(ret->getOperands());
@@ -145,19 +146,20 @@ void moss::emitUpdates(const WeightTable &table,
   for (WeightUse use : function.kept)
     scales.push_back(
         extractScale(b, next.getResult(0), table.weights[use.weight].row));
-  for (Value value : next.getResults())
-    appendResult(func, value);
+  appendResult(func, next.getResult(0), cast<BlockArgument>(old[0]));
+  appendResult(func, next.getResult(1), cast<BlockArgument>(next.getState()));
 
   b.setInsertionPoint(ret);
   IRMapping mapping;
   mapping.map(func.getArguments(), func.getArguments());
   for (WeightUpdate update : function.updates)
     mapping.map(func.getArgument(update.argument), returned[update.result]);
-  for (auto [use, scale, payload] :
-       llvm::zip_equal(function.kept, scales, carried.drop_front())) {
+  for (auto [use, scale, payload, argument] : llvm::zip_equal(
+           function.kept, scales, carried.drop_front(), old.drop_front())) {
     QuantizeOp op = use.quantize;
     Value source = cloneFromEntry(b, op.getSource(), mapping);
     appendResult(func,
-                 createGiven(b, op, source, scale, payload).getPayloadResult());
+                 createGiven(b, op, source, scale, payload).getPayloadResult(),
+                 cast<BlockArgument>(argument));
   }
 }

@@ -76,15 +76,24 @@ static ParameterKind getArgumentKind(Type type) {
                                  : ParameterKind::Scalar;
 }
 
-/// The names and kinds of a function's C parameters.
-static CInterface makeInterface(func::FuncOp func, StringRef name) {
+/// For each result the argument that it is the new value of, if any.
+using Updates = SmallVector<std::optional<unsigned>>;
+
+/// The names and kinds of a function's C parameters: arguments, and results
+/// other than updates of arguments.
+static CInterface makeInterface(func::FuncOp func, StringRef name,
+                                const Updates &updates) {
+  SmallVector<Type> results;
+  for (auto [type, update] : llvm::zip_equal(func.getResultTypes(), updates))
+    if (!update)
+      results.push_back(type);
   SmallVector<StringRef> wanted;
   if (auto given = func->getAttrOfType<ArrayAttr>(kArgumentNamesAttrName))
     for (Attribute attribute : given)
       if (auto string = dyn_cast<StringAttr>(attribute))
         wanted.push_back(string.getValue());
-  SmallVector<std::string> names = chooseParameterNames(
-      wanted, func.getArgumentTypes(), func.getResultTypes());
+  SmallVector<std::string> names =
+      chooseParameterNames(wanted, func.getArgumentTypes(), results);
   CInterface interface{
       StringAttr::get(func.getContext(), name), func.getName(), {}};
   auto add = [&](ParameterKind kind, Type type) {
@@ -94,7 +103,7 @@ static CInterface makeInterface(func::FuncOp func, StringRef name) {
   };
   for (Type type : func.getArgumentTypes())
     add(getArgumentKind(type), type);
-  for (Type type : func.getResultTypes())
+  for (Type type : results)
     add(isa<TensorType>(type) ? ParameterKind::Result
                               : ParameterKind::ScalarResult,
         type);
@@ -138,6 +147,59 @@ static void markReadOnly(func::FuncOp func) {
 }
 
 //===----------------------------------------------------------------------===//
+// Arguments that are updated
+//===----------------------------------------------------------------------===//
+
+/// For each result the argument that it is marked to update, if it is. Marks
+/// must fit, and be of different arguments.
+static FailureOr<Updates> getUpdates(func::FuncOp func) {
+  Updates updates(func.getNumResults());
+  for (unsigned result = 0; result < updates.size(); ++result) {
+    Attribute mark = func.getResultAttr(result, WeightAttr::kUpdateName);
+    if (!mark)
+      continue;
+    auto number = dyn_cast<IntegerAttr>(mark);
+    bool fits = number && number.getType().isSignlessInteger(64) &&
+                number.getInt() >= 0 &&
+                number.getInt() < func.getNumArguments() &&
+                !llvm::is_contained(updates, number.getInt());
+    Type type = func.getResultTypes()[result];
+    if (!fits || !isa<RankedTensorType>(type) ||
+        func.getArgumentTypes()[number.getInt()] != type)
+      return func.emitError()
+             << "result " << result << " of '" << func.getName()
+             << "' is marked '" << WeightAttr::kUpdateName
+             << "', which must be the number of an argument that is a tensor "
+                "of "
+                "its type and that no other result updates, but is "
+             << mark;
+    updates[result] = number.getInt();
+  }
+  return updates;
+}
+
+/// Let the argument \p number be memory of the caller, to which is written.
+static void makeWritable(func::FuncOp func, unsigned number) {
+  BlockArgument argument = func.getArgument(number);
+  auto type = cast<RankedTensorType>(argument.getType());
+  auto b = ImplicitLocOpBuilder::atBlockBegin(func.getLoc(), &func.front());
+  argument.setType(MemRefType::get(type.getShape(), type.getElementType()));
+  auto tensor = bufferization::ToTensorOp::create(b, type, argument,
+                                                  /*restrict=*/true,
+                                                  /*writable=*/true);
+  argument.replaceAllUsesExcept(tensor, tensor);
+}
+
+static void makeWritable(func::FuncOp func, const Updates &updates) {
+  for (std::optional<unsigned> argument : updates)
+    if (argument)
+      makeWritable(func, *argument);
+  func.setType(FunctionType::get(func.getContext(),
+                                 func.front().getArgumentTypes(),
+                                 func.getResultTypes()));
+}
+
+//===----------------------------------------------------------------------===//
 // Results
 //===----------------------------------------------------------------------===//
 
@@ -163,6 +225,8 @@ static LogicalResult resolveDims(func::FuncOp func) {
   memref::populateResolveRankedShapedTypeResultDimsPatterns(patterns);
   memref::populateResolveShapedTypeResultDimsPatterns(patterns);
   tensor::DimOp::getCanonicalizationPatterns(patterns, func.getContext());
+  bufferization::ToTensorOp::getCanonicalizationPatterns(patterns,
+                                                         func.getContext());
   // Returns must stay where they are, so blocks are not merged.
   GreedyRewriteConfig config;
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
@@ -176,20 +240,24 @@ struct Destination {
   func::ReturnOp ret;
   unsigned result;
   Value memref;
+  /// The number of the parameter.
+  unsigned parameter;
   SmallVector<cf::AssertOp> checks;
 };
 
 /// Gives a function destinations for its tensors.
 class DestinationAdder {
 public:
-  DestinationAdder(func::FuncOp func, CInterface &interface)
-      : func(func), interface(interface) {}
+  DestinationAdder(func::FuncOp func, CInterface &interface,
+                   const Updates &updates)
+      : func(func), interface(interface), updates(updates) {}
 
   LogicalResult run();
 
 private:
   void addArguments();
-  void createChecks(Destination &destination, StringRef name);
+  void addDestinations(unsigned result, Value memref, unsigned parameter);
+  void createChecks(Destination &destination);
   bool hoistChecks(const Destination &destination, Operation *anchor);
   void noteExtents(const Destination &destination);
   void materialize(const Destination &destination, bool inPlace);
@@ -197,29 +265,42 @@ private:
 
   func::FuncOp func;
   CInterface &interface;
+  const Updates &updates;
   SmallVector<Destination> destinations;
 };
 } // namespace
 
 void DestinationAdder::addArguments() {
-  unsigned numArguments = func.getNumArguments();
+  unsigned parameter = func.getNumArguments();
   for (unsigned index = 0, e = func.getNumResults(); index < e; ++index) {
-    auto tensor = dyn_cast<RankedTensorType>(func.getResultTypes()[index]);
-    if (!tensor)
+    if (updates[index])
       continue;
-    auto memref = MemRefType::get(tensor.getShape(), tensor.getElementType());
-    if (failed(func.insertArgument(func.getNumArguments(), memref, {},
-                                   func.getLoc())))
-      llvm_unreachable("a function takes any argument");
-    func.walk([&](func::ReturnOp ret) {
-      destinations.push_back({ret, index, func.getArguments().back(), {}});
-      createChecks(destinations.back(),
-                   interface.parameters[numArguments + index].name);
-    });
+    if (auto tensor =
+            dyn_cast<RankedTensorType>(func.getResultTypes()[index])) {
+      auto memref = MemRefType::get(tensor.getShape(), tensor.getElementType());
+      if (failed(func.insertArgument(func.getNumArguments(), memref, {},
+                                     func.getLoc())))
+        llvm_unreachable("a function takes any argument");
+      addDestinations(index, func.getArguments().back(), parameter);
+    }
+    ++parameter;
   }
+  // Written last, as other results may be what arguments were.
+  for (auto [index, argument] : llvm::enumerate(updates))
+    if (argument)
+      addDestinations(index, func.getArgument(*argument), *argument);
 }
 
-void DestinationAdder::createChecks(Destination &destination, StringRef name) {
+void DestinationAdder::addDestinations(unsigned result, Value memref,
+                                       unsigned parameter) {
+  func.walk([&](func::ReturnOp ret) {
+    destinations.push_back({ret, result, memref, parameter, {}});
+    createChecks(destinations.back());
+  });
+}
+
+void DestinationAdder::createChecks(Destination &destination) {
+  StringRef name = interface.parameters[destination.parameter].name;
   func::ReturnOp ret = destination.ret;
   ImplicitLocOpBuilder b(ret.getLoc(), ret);
   Value tensor = ret.getOperand(destination.result);
@@ -253,34 +334,48 @@ bool DestinationAdder::hoistChecks(const Destination &destination,
 
 /// The argument's extent that a value is, if it is one.
 static std::optional<ArgumentExtent> getArgumentExtent(Value value) {
-  auto dim = value.getDefiningOp<tensor::DimOp>();
-  if (!dim || !dim.getConstantIndex())
+  auto dim = dyn_cast_or_null<ShapedDimOpInterface>(value.getDefiningOp());
+  if (!dim)
     return std::nullopt;
-  auto argument = dyn_cast<BlockArgument>(dim.getSource());
+  std::optional<int64_t> number = getConstantIntValue(dim.getDimension());
+  if (!number)
+    return std::nullopt;
+  auto argument = dyn_cast<BlockArgument>(dim.getShapedValue());
   if (!argument || !isa<func::FuncOp>(argument.getOwner()->getParentOp()) ||
       !argument.getOwner()->isEntryBlock())
     return std::nullopt;
-  return ArgumentExtent{argument.getArgNumber(), *dim.getConstantIndex()};
+  return ArgumentExtent{argument.getArgNumber(), *number};
 }
 
 /// Let callers know which extents of a result are those of arguments.
 void DestinationAdder::noteExtents(const Destination &destination) {
-  size_t index =
-      interface.parameters.size() - func.getNumResults() + destination.result;
+  CParameter &parameter = interface.parameters[destination.parameter];
+  if (parameter.kind != ParameterKind::Result)
+    return;
   for (cf::AssertOp check : destination.checks)
-    interface.parameters[index].extents.push_back(getArgumentExtent(
+    parameter.extents.push_back(getArgumentExtent(
         check.getArg().getDefiningOp<arith::CmpIOp>().getLhs()));
 }
 
 /// Without \p inPlace, the tensor is computed elsewhere and copied: its extents
 /// are not checked before, or another path of the function has the memory.
+/// Updates of arguments are computed where bufferization decided before.
 void DestinationAdder::materialize(const Destination &destination,
                                    bool inPlace) {
   func::ReturnOp ret = destination.ret;
-  OpBuilder b(ret);
+  ImplicitLocOpBuilder b(ret.getLoc(), ret);
+  Value tensor = ret.getOperand(destination.result);
+  if (updates[destination.result])
+    // In the argument's tensor first, where bufferization sees what still reads
+    // it, as the update of another argument may.
+    for (Operation *user : destination.memref.getUsers())
+      if (auto old = dyn_cast<bufferization::ToTensorOp>(user))
+        tensor = bufferization::MaterializeInDestinationOp::create(
+                     b, tensor.getType(), tensor, old)
+                     .getResult();
   bufferization::MaterializeInDestinationOp::create(
-      b, ret.getLoc(), /*result=*/Type(), ret.getOperand(destination.result),
-      destination.memref, /*restrict=*/inPlace, /*writable=*/true);
+      b, /*result=*/Type(), tensor, destination.memref, /*restrict=*/inPlace,
+      /*writable=*/true);
 }
 
 void DestinationAdder::dropTensorResults() {
@@ -308,7 +403,8 @@ LogicalResult DestinationAdder::run() {
     if (hasOneReturn)
       noteExtents(destination);
     // What one path returns need not fit where another one is taken.
-    materialize(destination, hasOneReturn && hoistChecks(destination, anchor));
+    bool isChecked = hasOneReturn && hoistChecks(destination, anchor);
+    materialize(destination, updates[destination.result] || isChecked);
   }
   anchor->erase();
   dropTensorResults();
@@ -392,9 +488,14 @@ void ResultsToArgumentsPass::runOnOperation() {
     return signalPassFailure();
   keepForCallers(funcs);
   for (func::FuncOp func : funcs) {
-    CInterface interface = makeInterface(func, prefix + func.getName().str());
+    FailureOr<Updates> updates = getUpdates(func);
+    if (failed(updates))
+      return signalPassFailure();
+    makeWritable(func, *updates);
+    CInterface interface =
+        makeInterface(func, prefix + func.getName().str(), *updates);
     func->removeAttr(kArgumentNamesAttrName);
-    if (failed(DestinationAdder(func, interface).run()))
+    if (failed(DestinationAdder(func, interface, *updates).run()))
       return signalPassFailure();
     func->setAttr(kCInterfaceAttrName, interface.toAttribute(&getContext()));
   }

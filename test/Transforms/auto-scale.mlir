@@ -12,7 +12,7 @@
 // CHECK-LABEL: func.func @both(
 // CHECK-SAME:    %[[W:[a-z0-9]+]]: tensor<32x64xbf16>, %{{[a-z0-9]+}}: tensor<32x64xf8E4M3FN>, %{{[a-z0-9]+}}: tensor<64x32xf8E4M3FN>,
 // CHECK-SAME:    %[[STEP:[a-z0-9]+]]: i64, %[[SCALES:[a-z0-9]+]]: tensor<1xf32>)
-// CHECK-SAME:    -> (tensor<32x64xf8E4M3FN>, tensor<64x32xf8E4M3FN>, tensor<f32>, tensor<1xf32>)
+// CHECK-SAME:    -> (tensor<32x64xf8E4M3FN>, tensor<64x32xf8E4M3FN>, tensor<f32>, tensor<1xf32> {moss.updates = 4 : i64})
 // CHECK:         cf.assert %{{.*}}, "moss-auto-scale: the number of finished steps must not be negative"
 // CHECK:         %[[REST:.*]] = arith.remsi %[[STEP]], %c100_i64
 // CHECK:         %[[RESET:.*]] = arith.cmpi eq, %[[REST]], %c0_i64
@@ -28,7 +28,8 @@
 // CHECK:         return %[[Q]], %[[T]], %[[SCALE]], %[[NOW]]
 
 // CHECK-LABEL: func.func @both_reset_scales(
-// CHECK-SAME:    %[[W:[a-z0-9]+]]: tensor<32x64xbf16>, %[[SCALES:[a-z0-9]+]]: tensor<1xf32>) -> tensor<1xf32>
+// CHECK-SAME:    %[[W:[a-z0-9]+]]: tensor<32x64xbf16>, %[[SCALES:[a-z0-9]+]]: tensor<1xf32>) -> (tensor<1xf32> {moss.updates = 1 : i64})
+// CHECK-SAME:    moss.argument_names = ["", "scales"]
 // CHECK-NOT:     scf.if
 // CHECK:         %[[M:.*]]:2 = moss.quantize <f8E4M3FN, global = jit> ins(%[[W]]
 // CHECK:         %[[NOW:.*]] = tensor.insert_slice %[[M]]#1 into %[[SCALES]][0] [1] [1]
@@ -39,7 +40,7 @@
 
 // CHECK-LABEL: func.func @moss_update_scales(
 // CHECK-SAME:    %[[LR:[a-z0-9]+]]: f64, %[[T:[a-z0-9]+]]: i64, %[[S:[a-z0-9]+]]: tensor<1xf32>, %[[STATE:[a-z0-9]+]]: tensor<1x3xf64>)
-// CHECK-SAME:    attributes {moss.weights = ["both:0"]}
+// CHECK-SAME:    attributes {moss.argument_names = ["learning_rate", "step", "scales", "state"], moss.weights = ["both:0"]}
 // CHECK:         moss.next_scale [#moss.scale_rule<<adamw, {{.*}}>, f8E4M3FN, master = f32>] rows [1]
 // CHECK-SAME:      lr(%[[LR]] : f64) step(%[[T]]) outs(%[[S]], %[[STATE]]
 
@@ -191,4 +192,25 @@ func.func @left_alone(%w: tensor<8x8xbf16> {moss.weight = #weight}, %p: tensor<8
     -> tensor<8x8xf8E4M3FN>, tensor<8x1xf8E8M0FNU>, tensor<f32>
   %u = moss.quantize #unit ins(%w : tensor<8x8xbf16>) payload(%p : tensor<8x8xf8E4M3FN>) -> tensor<8x8xf8E4M3FN>
   return %q#0, %u : tensor<8x8xf8E4M3FN>, tensor<8x8xf8E4M3FN>
+}
+
+// -----
+
+#jit = #moss.scheme<f8E4M3FN, global = jit>
+#weight = #moss.weight<#moss.optimizer<adam>, state = globals>
+
+// A function that is called may store to the weight.
+
+// CHECK-LABEL: func.func private @change(
+// CHECK-NOT:   global = given
+// REMARK: [Missed] not-predicted | {{.*}}Function=calls | {{.*}}its global may be stored to before it is quantized
+ml_program.global private mutable @w(dense<1.0> : tensor<8x8xbf16>) : tensor<8x8xbf16> {moss.weight = #weight}
+func.func private @change()
+func.func @calls(%p: tensor<8x8xf8E4M3FN>) -> tensor<8x8xf8E4M3FN> {
+  %g = tensor.empty() : tensor<f32>
+  call @change() : () -> ()
+  %w = ml_program.global_load @w : tensor<8x8xbf16>
+  %q:2 = moss.quantize #jit ins(%w : tensor<8x8xbf16>) payload(%p : tensor<8x8xf8E4M3FN>) global(%g : tensor<f32>)
+    -> tensor<8x8xf8E4M3FN>, tensor<f32>
+  return %q#0 : tensor<8x8xf8E4M3FN>
 }

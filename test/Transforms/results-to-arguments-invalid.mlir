@@ -103,3 +103,17 @@ module {
     }
   }
 }
+
+// -----
+
+// expected-error@+1 {{result 1 of 'both' is marked 'moss.updates', which must be the number of an argument that is a tensor of its type and that no other result updates, but is 0 : i64}}
+func.func @both(%x: tensor<8xf32>) -> (tensor<8xf32> {moss.updates = 0}, tensor<8xf32> {moss.updates = 0}) {
+  return %x, %x : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// expected-error@+1 {{result 0 of 'other_type' is marked 'moss.updates', which must be the number of an argument that is a tensor of its type and that no other result updates, but is 0 : i64}}
+func.func @other_type(%x: tensor<4xf32>, %y: tensor<8xf32>) -> (tensor<8xf32> {moss.updates = 0}) {
+  return %y : tensor<8xf32>
+}

@@ -122,3 +122,27 @@ func.func @sizes_of_two_returns(%c: i1, %x: tensor<?xf32>, %y: tensor<?xf32>) ->
 ^b:
   return %y : tensor<?xf32>
 }
+
+// -----
+
+// Results that update arguments are these, and written last: another result may
+// be what the argument was. They need not be in the order of arguments.
+// CHECK-LABEL: func @updates(
+// CHECK-SAME:      %[[X:[^:]*]]: memref<?xf32>, %[[Y:[^:]*]]: memref<?xf32>, %[[OLD:[^:]*]]: memref<?xf32>)
+// CHECK-SAME:      kind = "buffer", name = "arg0"
+// CHECK-SAME:      kind = "buffer", name = "arg1"
+// CHECK-SAME:      extents = {{.*}}kind = "result", name = "result"
+// CHECK-DAG:     %[[XT:.*]] = bufferization.to_tensor %[[X]] restrict writable
+// CHECK-DAG:     %[[YT:.*]] = bufferization.to_tensor %[[Y]] restrict writable
+// CHECK:         %[[SUM:.*]] = arith.addf %[[XT]], %[[YT]]
+// CHECK:         materialize_in_destination %[[XT]] in restrict writable %[[OLD]]
+// CHECK:         %[[NEWY:.*]] = bufferization.materialize_in_destination %[[SUM]] in %[[YT]]
+// CHECK:         materialize_in_destination %[[NEWY]] in restrict writable %[[Y]]
+// CHECK:         %[[NEWX:.*]] = bufferization.materialize_in_destination %[[SUM]] in %[[XT]]
+// CHECK:         materialize_in_destination %[[NEWX]] in restrict writable %[[X]]
+// CHECK-NEXT:    return
+func.func @updates(%x: tensor<?xf32>, %y: tensor<?xf32>)
+    -> (tensor<?xf32> {moss.updates = 1}, tensor<?xf32>, tensor<?xf32> {moss.updates = 0}) {
+  %sum = arith.addf %x, %y : tensor<?xf32>
+  return %sum, %x, %sum : tensor<?xf32>, tensor<?xf32>, tensor<?xf32>
+}

@@ -832,6 +832,10 @@ def MossResultsToArguments : Pass<"moss-results-to-arguments", "::mlir::ModuleOp
       computed in a buffer of its own, checked, and copied.
     - A tensor argument that is only a place to compute into is replaced by a
       new tensor.
+    - A result marked `moss.updates = <number>` is the new value of that argument,
+      as `moss-auto-scale` marks scales: the argument is a memref instead, which is
+      read and written, and the result goes. Two arguments that take each other's
+      place have no order to be written in, which bufferization diagnoses.
     - Other results stay results.
     - Calls inside the module go to a private copy of the function.
     - Names of parameters are those in `moss.argument_names`, as far as C allows.

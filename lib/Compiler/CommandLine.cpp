@@ -82,9 +82,11 @@ LogicalResult LoweringFlags::apply(FP8LowerOptions &options) const {
 //===----------------------------------------------------------------------===//
 
 CodeFlags::CodeFlags(llvm::cl::OptionCategory &category)
-    : optLevel("O", llvm::cl::Prefix, llvm::cl::ValueOptional,
-               llvm::cl::desc("Level of optimization, 0 to 3 (default: 3)"),
-               llvm::cl::init("3"), llvm::cl::cat(category)),
+    : optLevel(
+          "O", llvm::cl::Prefix, llvm::cl::ValueOptional,
+          llvm::cl::desc("Level of optimization of kernels, and of code for "
+                         "the CPU, 0 to 3 (default: 3)"),
+          llvm::cl::init("3"), llvm::cl::cat(category)),
       cpu("mcpu",
           llvm::cl::desc("CPU to generate host code for, as LLVM calls it, or "
                          "native (default: any of the architecture)"),

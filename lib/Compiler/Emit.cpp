@@ -36,6 +36,13 @@ static constexpr StringLiteral kDescriptionName = "moss_module_description";
 // LLVM IR
 //===----------------------------------------------------------------------===//
 
+/// The level for host code. That of a program for a GPU is what is around
+/// launches: it takes no time worth saving when it runs, but LLVM's optimizers
+/// minutes where a function has thousands of them.
+static unsigned getHostLevel(const CompileOptions &options) {
+  return options.lowering.target == "cpu" ? options.optLevel : 0;
+}
+
 /// The machine of this process, with code that can be anywhere in memory.
 static std::unique_ptr<llvm::TargetMachine>
 createTargetMachine(const CompileOptions &options, Location loc) {
@@ -57,7 +64,7 @@ createTargetMachine(const CompileOptions &options, Location loc) {
                   std::string(feature.second ? "+" : "-") +
                   feature.first().str();
   std::string cpu = isNative ? llvm::sys::getHostCPUName().str() : options.cpu;
-  auto level = static_cast<llvm::CodeGenOptLevel>(options.optLevel);
+  auto level = static_cast<llvm::CodeGenOptLevel>(getHostLevel(options));
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
       triple, cpu, features, llvm::TargetOptions(), llvm::Reloc::PIC_,
       /*CM=*/std::nullopt, level));
@@ -118,7 +125,7 @@ moss::translateToLLVM(ModuleOp module, llvm::LLVMContext &context,
   result->setTargetTriple(machine->getTargetTriple());
   result->setDataLayout(machine->createDataLayout());
   addDescription(*result, describeProgram(module));
-  optimize(*result, *machine, options.optLevel);
+  optimize(*result, *machine, getHostLevel(options));
   return result;
 }
 

@@ -28,16 +28,23 @@ using namespace mlir;
 using namespace mlir::moss;
 
 namespace {
+/// The C interfaces of functions, each read once: they may have thousands of
+/// parameters and of launches.
+using Interfaces = llvm::DenseMap<Operation *, std::optional<CInterface>>;
+
 /// Describes one launch and the kernel that it is of.
 class LaunchDescriber {
 public:
-  LaunchDescriber(gpu::LaunchFuncOp launch, gpu::GPUFuncOp kernel)
-      : launch(launch), kernel(kernel), b(launch.getContext()) {}
+  LaunchDescriber(gpu::LaunchFuncOp launch, gpu::GPUFuncOp kernel,
+                  Interfaces &interfaces)
+      : launch(launch), kernel(kernel), interfaces(interfaces),
+        b(launch.getContext()) {}
 
   DictionaryAttr run();
 
 private:
   Attribute describeExtents(ArrayRef<Value> extents);
+  StringRef getParameterName(Value value);
   Attribute describeArgument(Value value);
   void describeType(ShapedType type, NamedAttrList &entry);
   StringAttr print(Type type);
@@ -46,6 +53,7 @@ private:
 
   gpu::LaunchFuncOp launch;
   gpu::GPUFuncOp kernel;
+  Interfaces &interfaces;
   Builder b;
 };
 } // namespace
@@ -72,13 +80,17 @@ void LaunchDescriber::describeType(ShapedType type, NamedAttrList &entry) {
 }
 
 /// The name of a function's parameter that a value is, or an empty string.
-static StringRef getParameterName(Value value) {
+StringRef LaunchDescriber::getParameterName(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   auto func = argument
                   ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp())
                   : func::FuncOp();
-  std::optional<CInterface> interface =
-      func ? CInterface::get(func) : std::nullopt;
+  if (!func)
+    return "";
+  auto [entry, isNew] = interfaces.try_emplace(func);
+  if (isNew)
+    entry->second = CInterface::get(func);
+  const std::optional<CInterface> &interface = entry->second;
   if (!interface)
     return "";
   unsigned number = argument.getArgNumber();
@@ -185,11 +197,12 @@ struct DescribeKernelsPass
     nameKernels(getOperation());
     SymbolTableCollection symbols;
     SmallVector<Attribute> kernels;
+    Interfaces interfaces;
     getOperation().walk([&](gpu::LaunchFuncOp launch) {
       auto kernel = symbols.lookupNearestSymbolFrom<gpu::GPUFuncOp>(
           launch, launch.getKernelAttr());
       if (kernel)
-        kernels.push_back(LaunchDescriber(launch, kernel).run());
+        kernels.push_back(LaunchDescriber(launch, kernel, interfaces).run());
     });
     getOperation()->setAttr(kKernelsAttrName,
                             ArrayAttr::get(&getContext(), kernels));

@@ -63,6 +63,7 @@ static void addHostToLLVMPasses(OpPassManager &pm,
   pm.addPass(createReconcileUnrealizedCastsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(createMossShareLaunches());
   pm.addPass(createMossVerifyLowered());
   if (!options.cInterface)
     return;

@@ -12,6 +12,7 @@
 
 #include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -361,6 +362,12 @@ LogicalResult InterfaceBuilder::run() {
 //===----------------------------------------------------------------------===//
 
 namespace {
+/// A function that gets a C function, and its wrapper.
+struct Implementation {
+  LLVM::LLVMFuncOp func, wrapper;
+  CInterface interface;
+};
+
 struct CreateCInterfacePass
     : moss::impl::MossCreateCInterfaceBase<CreateCInterfacePass> {
   using MossCreateCInterfaceBase::MossCreateCInterfaceBase;
@@ -368,15 +375,18 @@ struct CreateCInterfacePass
   void runOnOperation() override;
 
 private:
-  LogicalResult create(LLVM::LLVMFuncOp func, SymbolTable &symbols);
+  FailureOr<SmallVector<Implementation>> collect(SymbolTable &symbols);
+  void makeWay(ArrayRef<Implementation> implementations, SymbolTable &symbols);
+  LogicalResult create(const Implementation &implementation,
+                       SymbolTable &symbols);
   void hideSymbols();
 
   bool onDevice = false;
 };
 } // namespace
 
-LogicalResult CreateCInterfacePass::create(LLVM::LLVMFuncOp func,
-                                           SymbolTable &symbols) {
+static FailureOr<Implementation> findImplementation(LLVM::LLVMFuncOp func,
+                                                    SymbolTable &symbols) {
   std::optional<CInterface> interface = CInterface::get(func);
   if (!interface)
     return func.emitError("attribute '")
@@ -391,16 +401,63 @@ LogicalResult CreateCInterfacePass::create(LLVM::LLVMFuncOp func,
            << kWrapperPrefix << func.getName()
            << "'; run moss-request-c-wrappers before it is lowered to LLVM";
   func->removeAttr(kCInterfaceAttrName);
-  bool isOnDevice = onDevice && !func->hasAttr(kHostAttrName);
-  // Makes way for the C function, which mostly has the same name.
-  if (failed(symbols.rename(func, (interface->name + "_body").str())) &&
-      failed(symbols.renameToUnique(func, {})))
-    return func.emitError("cannot be renamed");
-  if (symbols.lookup(interface->name))
+  return Implementation{func, wrapper, *interface};
+}
+
+FailureOr<SmallVector<Implementation>>
+CreateCInterfacePass::collect(SymbolTable &symbols) {
+  SmallVector<Implementation> found;
+  for (auto func : getOperation().getOps<LLVM::LLVMFuncOp>()) {
+    // Wrappers get the attributes of what they wrap.
+    if (func.getName().starts_with(kWrapperPrefix)) {
+      func->removeAttr(kCInterfaceAttrName);
+      continue;
+    }
+    if (!func->hasAttr(kCInterfaceAttrName))
+      continue;
+    FailureOr<Implementation> implementation =
+        findImplementation(func, symbols);
+    if (failed(implementation))
+      return failure();
+    found.push_back(*implementation);
+  }
+  return found;
+}
+
+/// Rename functions, since C functions mostly have the names that they had.
+/// SymbolTable::rename would look through the whole module for each.
+void CreateCInterfacePass::makeWay(ArrayRef<Implementation> implementations,
+                                   SymbolTable &symbols) {
+  llvm::DenseMap<Attribute, Attribute> names;
+  for (const Implementation &implementation : implementations) {
+    LLVM::LLVMFuncOp func = implementation.func;
+    auto old = FlatSymbolRefAttr::get(func);
+    Operation *next = func->getNextNode();
+    symbols.remove(func);
+    func->remove();
+    func.setName((implementation.interface.name + "_body").str());
+    symbols.insert(func, next ? Block::iterator(next)
+                              : getOperation().getBody()->end());
+    names[old] = FlatSymbolRefAttr::get(func);
+  }
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([&](SymbolRefAttr name) -> std::optional<Attribute> {
+    if (Attribute renamed = names.lookup(name))
+      return renamed;
+    return std::nullopt;
+  });
+  replacer.recursivelyReplaceElementsIn(getOperation());
+}
+
+LogicalResult CreateCInterfacePass::create(const Implementation &implementation,
+                                           SymbolTable &symbols) {
+  auto [func, wrapper, interface] = implementation;
+  if (symbols.lookup(interface.name))
     return func.emitError("cannot have the C function '")
-           << interface->name
+           << interface.name
            << "': the program has another symbol of this name";
-  return InterfaceBuilder(func, wrapper, *interface, isOnDevice, symbols).run();
+  bool isOnDevice = onDevice && !func->hasAttr(kHostAttrName);
+  return InterfaceBuilder(func, wrapper, interface, isOnDevice, symbols).run();
 }
 
 /// Only C functions are for others.
@@ -428,16 +485,12 @@ void CreateCInterfacePass::runOnOperation() {
   getOperation()->setAttr(kTargetAttrName,
                           StringAttr::get(&getContext(), target));
   SymbolTable symbols(getOperation());
-  SmallVector<LLVM::LLVMFuncOp> funcs;
-  for (auto func : getOperation().getOps<LLVM::LLVMFuncOp>()) {
-    // Wrappers get the attributes of what they wrap.
-    if (func.getName().starts_with(kWrapperPrefix))
-      func->removeAttr(kCInterfaceAttrName);
-    else if (func->hasAttr(kCInterfaceAttrName))
-      funcs.push_back(func);
-  }
-  for (LLVM::LLVMFuncOp func : funcs)
-    if (failed(create(func, symbols)))
+  FailureOr<SmallVector<Implementation>> implementations = collect(symbols);
+  if (failed(implementations))
+    return signalPassFailure();
+  makeWay(*implementations, symbols);
+  for (const Implementation &implementation : *implementations)
+    if (failed(create(implementation, symbols)))
       return signalPassFailure();
   hideSymbols();
 }

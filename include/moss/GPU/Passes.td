@@ -499,6 +499,40 @@ def MossQuantizeToGpu : Pass<"moss-quantize-to-gpu"> {
 }
 
 //===----------------------------------------------------------------------===//
+// moss-share-launches
+//===----------------------------------------------------------------------===//
+
+def MossShareLaunches : Pass<"moss-share-launches", "::mlir::ModuleOp"> {
+  let summary = "Launch a kernel from one place of the program";
+  let description = [{
+    A launch becomes a store of each parameter, of which a memref alone has five
+    or seven. In a program of many layers that is most of the host code, in one
+    function, on which LLVM spends minutes. Launches of one kernel become calls
+    of one function. Operands that are the same constants in all of them are
+    constants in it. Run it on host code in the LLVM dialect, before kernels
+    are compiled.
+
+    ```mlir
+    gpu.launch_func <%stream : !llvm.ptr> @k::@k blocks in (%c4, %c1, %c1) ... args(%a : !llvm.ptr, %c8 : i64)
+    gpu.launch_func <%stream : !llvm.ptr> @k::@k blocks in (%c4, %c1, %c1) ... args(%b : !llvm.ptr, %c8 : i64)
+    // becomes
+    llvm.call @k_launch(%a, %stream) : (!llvm.ptr, !llvm.ptr) -> ()
+    llvm.call @k_launch(%b, %stream) : (!llvm.ptr, !llvm.ptr) -> ()
+
+    llvm.func internal @k_launch(%a: !llvm.ptr, %stream: !llvm.ptr) attributes {no_inline} {
+      ...
+      gpu.launch_func <%stream : !llvm.ptr> @k::@k blocks in (%c4, %c1, %c1) ... args(%a : !llvm.ptr, %c8 : i64)
+      llvm.return
+    }
+    ```
+
+    A kernel that is launched once, and launches that are not on a stream, stay
+    as they are.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+//===----------------------------------------------------------------------===//
 // moss-specialize-warps
 //===----------------------------------------------------------------------===//
 

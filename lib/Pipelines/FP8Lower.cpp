@@ -64,6 +64,12 @@ static void addQuantizePasses(OpPassManager &pm,
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createMossAutoScale());
+  // Not earlier: predicted scales are arguments and results, too.
+  if (options.cInterface) {
+    MossResultsToArgumentsOptions results;
+    results.prefix = options.prefix;
+    pm.addPass(createMossResultsToArguments(results));
+  }
   MossFuseQuantizeOptions fuse;
   fuse.transposed = options.target == "cpu";
   pm.addPass(createMossFuseQuantize(fuse));
@@ -267,11 +273,6 @@ LogicalResult moss::buildFP8LowerPipeline(
         "nor in the bin folder of $CUDA_ROOT, $CUDA_HOME or $CUDA_PATH; to=ptx "
         "needs no CUDA, and the driver assembles its output");
 
-  if (options.cInterface) {
-    MossResultsToArgumentsOptions results;
-    results.prefix = options.prefix;
-    pm.addPass(createMossResultsToArguments(results));
-  }
   addQuantizePasses(pm, options);
   if (*to == Level::Quantized)
     return success();

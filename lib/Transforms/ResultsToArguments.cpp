@@ -25,6 +25,7 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "moss/Transforms/CInterface.h"
 #include "moss/Transforms/Passes.h"
+#include "moss/Transforms/UpdatedArguments.h"
 
 namespace mlir::moss {
 #define GEN_PASS_DEF_MOSSRESULTSTOARGUMENTS
@@ -70,21 +71,39 @@ static LogicalResult checkTypes(func::FuncOp func) {
   return success();
 }
 
-static ParameterKind getArgumentKind(Type type) {
+static ParameterKind getArgumentKind(Type type, bool isUpdated) {
+  if (isUpdated)
+    return ParameterKind::Update;
   return isa<TensorType>(type)   ? ParameterKind::Tensor
          : isa<MemRefType>(type) ? ParameterKind::Buffer
                                  : ParameterKind::Scalar;
 }
 
+/// The updates of tensors; a scalar that is updated is a result like others.
+static FailureOr<UpdatedArguments> getUpdatedTensors(func::FuncOp func) {
+  FailureOr<UpdatedArguments> updates = getUpdatedArguments(func);
+  if (failed(updates))
+    return failure();
+  for (auto [update, type] : llvm::zip_equal(*updates, func.getResultTypes()))
+    if (!isa<TensorType>(type))
+      update = std::nullopt;
+  return updates;
+}
+
 /// The names and kinds of a function's C parameters.
-static CInterface makeInterface(func::FuncOp func, StringRef name) {
+static CInterface makeInterface(func::FuncOp func, StringRef name,
+                                const UpdatedArguments &updates) {
   SmallVector<StringRef> wanted;
   if (auto given = func->getAttrOfType<ArrayAttr>(kArgumentNamesAttrName))
     for (Attribute attribute : given)
       if (auto string = dyn_cast<StringAttr>(attribute))
         wanted.push_back(string.getValue());
-  SmallVector<std::string> names = chooseParameterNames(
-      wanted, func.getArgumentTypes(), func.getResultTypes());
+  SmallVector<Type> results;
+  for (auto [update, type] : llvm::zip_equal(updates, func.getResultTypes()))
+    if (!update)
+      results.push_back(type);
+  SmallVector<std::string> names =
+      chooseParameterNames(wanted, func.getArgumentTypes(), results);
   CInterface interface{
       StringAttr::get(func.getContext(), name), func.getName(), {}};
   auto add = [&](ParameterKind kind, Type type) {
@@ -92,9 +111,10 @@ static CInterface makeInterface(func::FuncOp func, StringRef name) {
         StringAttr::get(func.getContext(), names[interface.parameters.size()]);
     interface.parameters.push_back({unique, kind, type});
   };
-  for (Type type : func.getArgumentTypes())
-    add(getArgumentKind(type), type);
-  for (Type type : func.getResultTypes())
+  for (auto [number, type] : llvm::enumerate(func.getArgumentTypes()))
+    add(getArgumentKind(type, llvm::is_contained(updates, unsigned(number))),
+        type);
+  for (Type type : results)
     add(isa<TensorType>(type) ? ParameterKind::Result
                               : ParameterKind::ScalarResult,
         type);
@@ -127,6 +147,25 @@ static void detachUnreadInits(func::FuncOp func) {
     init->set(tensor::EmptyOp::create(b, sizes, type.getElementType(),
                                       type.getEncoding()));
   }
+}
+
+/// Let the caller's memory be where tensors are that the function updates.
+static void takeUpdatedMemory(func::FuncOp func,
+                              const UpdatedArguments &updates) {
+  auto b = ImplicitLocOpBuilder::atBlockBegin(func.getLoc(), &func.front());
+  for (BlockArgument argument : func.getArguments()) {
+    if (!llvm::is_contained(updates, argument.getArgNumber()))
+      continue;
+    auto tensor = cast<RankedTensorType>(argument.getType());
+    argument.setType(
+        MemRefType::get(tensor.getShape(), tensor.getElementType()));
+    auto value = bufferization::ToTensorOp::create(
+        b, tensor, argument, /*restrict=*/true, /*writable=*/true);
+    argument.replaceAllUsesExcept(value, value);
+  }
+  func.setType(FunctionType::get(func.getContext(),
+                                 func.front().getArgumentTypes(),
+                                 func.getResultTypes()));
 }
 
 static void markReadOnly(func::FuncOp func) {
@@ -175,20 +214,27 @@ namespace {
 struct Destination {
   func::ReturnOp ret;
   unsigned result;
+  /// The number of the parameter in C.
+  unsigned parameter;
   Value memref;
+  bool isUpdate;
   SmallVector<cf::AssertOp> checks;
 };
 
 /// Gives a function destinations for its tensors.
 class DestinationAdder {
 public:
-  DestinationAdder(func::FuncOp func, CInterface &interface)
-      : func(func), interface(interface) {}
+  DestinationAdder(func::FuncOp func, CInterface &interface,
+                   const UpdatedArguments &updates)
+      : func(func), interface(interface), updates(updates) {}
 
   LogicalResult run();
 
 private:
   void addArguments();
+  void addDestination(unsigned result, unsigned parameter, Value memref,
+                      bool isUpdate);
+  void separateUpdates();
   void createChecks(Destination &destination, StringRef name);
   bool hoistChecks(const Destination &destination, Operation *anchor);
   void noteExtents(const Destination &destination);
@@ -197,13 +243,19 @@ private:
 
   func::FuncOp func;
   CInterface &interface;
+  const UpdatedArguments &updates;
   SmallVector<Destination> destinations;
 };
 } // namespace
 
+/// Results that are arguments come last: others may still be old values of
+/// these.
 void DestinationAdder::addArguments() {
-  unsigned numArguments = func.getNumArguments();
+  unsigned parameter = func.getNumArguments();
   for (unsigned index = 0, e = func.getNumResults(); index < e; ++index) {
+    if (updates[index])
+      continue;
+    unsigned number = parameter++;
     auto tensor = dyn_cast<RankedTensorType>(func.getResultTypes()[index]);
     if (!tensor)
       continue;
@@ -211,11 +263,46 @@ void DestinationAdder::addArguments() {
     if (failed(func.insertArgument(func.getNumArguments(), memref, {},
                                    func.getLoc())))
       llvm_unreachable("a function takes any argument");
-    func.walk([&](func::ReturnOp ret) {
-      destinations.push_back({ret, index, func.getArguments().back(), {}});
-      createChecks(destinations.back(),
-                   interface.parameters[numArguments + index].name);
+    addDestination(index, number, func.getArguments().back(),
+                   /*isUpdate=*/false);
+  }
+  for (auto [index, argument] : llvm::enumerate(updates))
+    if (argument)
+      addDestination(index, *argument, func.getArgument(*argument),
+                     /*isUpdate=*/true);
+}
+
+void DestinationAdder::addDestination(unsigned result, unsigned parameter,
+                                      Value memref, bool isUpdate) {
+  func.walk([&](func::ReturnOp ret) {
+    destinations.push_back({ret, result, parameter, memref, isUpdate, {}});
+    createChecks(destinations.back(), interface.parameters[parameter].name);
+  });
+}
+
+/// Copy a result that updates one argument and may be in the memory of another,
+/// as where two are exchanged: writing one would change the other.
+void DestinationAdder::separateUpdates() {
+  bufferization::BufferizationOptions options;
+  bufferization::AnalysisState state(options);
+  for (const Destination &destination : destinations) {
+    if (!destination.isUpdate)
+      continue;
+    OpOperand &operand = destination.ret->getOpOperand(destination.result);
+    SetVector<Value> sources =
+        state.findValueInReverseUseDefChain(&operand, [](Value value) {
+          return value.getDefiningOp<bufferization::ToTensorOp>() != nullptr;
+        });
+    bool isSeparate = llvm::all_of(sources, [&](Value source) {
+      auto load = source.getDefiningOp<bufferization::ToTensorOp>();
+      return !load || load.getBuffer() == destination.memref;
     });
+    if (isSeparate)
+      continue;
+    OpBuilder b(destination.ret);
+    operand.set(bufferization::AllocTensorOp::create(
+        b, func.getLoc(), cast<RankedTensorType>(operand.get().getType()),
+        ValueRange(), operand.get()));
   }
 }
 
@@ -253,27 +340,31 @@ bool DestinationAdder::hoistChecks(const Destination &destination,
 
 /// The argument's extent that a value is, if it is one.
 static std::optional<ArgumentExtent> getArgumentExtent(Value value) {
-  auto dim = value.getDefiningOp<tensor::DimOp>();
-  if (!dim || !dim.getConstantIndex())
+  Operation *op = value.getDefiningOp();
+  // Of a tensor, or of the memory of one that is updated.
+  auto dim = dyn_cast_or_null<ShapedDimOpInterface>(op);
+  if (!dim || !getConstantIntValue(dim.getDimension()))
     return std::nullopt;
-  auto argument = dyn_cast<BlockArgument>(dim.getSource());
+  auto argument = dyn_cast<BlockArgument>(dim.getShapedValue());
   if (!argument || !isa<func::FuncOp>(argument.getOwner()->getParentOp()) ||
       !argument.getOwner()->isEntryBlock())
     return std::nullopt;
-  return ArgumentExtent{argument.getArgNumber(), *dim.getConstantIndex()};
+  return ArgumentExtent{argument.getArgNumber(),
+                        *getConstantIntValue(dim.getDimension())};
 }
 
 /// Let callers know which extents of a result are those of arguments.
 void DestinationAdder::noteExtents(const Destination &destination) {
-  size_t index =
-      interface.parameters.size() - func.getNumResults() + destination.result;
   for (cf::AssertOp check : destination.checks)
-    interface.parameters[index].extents.push_back(getArgumentExtent(
-        check.getArg().getDefiningOp<arith::CmpIOp>().getLhs()));
+    interface.parameters[destination.parameter].extents.push_back(
+        getArgumentExtent(
+            check.getArg().getDefiningOp<arith::CmpIOp>().getLhs()));
 }
 
 /// Without \p inPlace, the tensor is computed elsewhere and copied: its extents
-/// are not checked before, or another path of the function has the memory.
+/// are not checked before, or another path of the function has the memory. An
+/// argument that is updated has an old value there, too; the copy goes away
+/// where bufferization finds that the new one may overwrite it.
 void DestinationAdder::materialize(const Destination &destination,
                                    bool inPlace) {
   func::ReturnOp ret = destination.ret;
@@ -293,6 +384,7 @@ void DestinationAdder::dropTensorResults() {
 }
 
 LogicalResult DestinationAdder::run() {
+  takeUpdatedMemory(func, updates);
   markReadOnly(func);
   detachUnreadInits(func);
   addArguments();
@@ -304,10 +396,12 @@ LogicalResult DestinationAdder::run() {
   bool hasOneReturn = llvm::count_if(func.getBody(), [](Block &block) {
                         return isa<func::ReturnOp>(block.getTerminator());
                       }) == 1;
+  separateUpdates();
   for (const Destination &destination : destinations) {
-    if (hasOneReturn)
+    if (hasOneReturn && !destination.isUpdate)
       noteExtents(destination);
-    materialize(destination, hoistChecks(destination, anchor) && hasOneReturn);
+    bool isEarly = hoistChecks(destination, anchor);
+    materialize(destination, isEarly && hasOneReturn && !destination.isUpdate);
   }
   anchor->erase();
   dropTensorResults();
@@ -385,9 +479,13 @@ void ResultsToArgumentsPass::runOnOperation() {
     return signalPassFailure();
   keepForCallers(funcs);
   for (func::FuncOp func : funcs) {
-    CInterface interface = makeInterface(func, prefix + func.getName().str());
+    FailureOr<UpdatedArguments> updates = getUpdatedTensors(func);
+    if (failed(updates))
+      return signalPassFailure();
+    CInterface interface =
+        makeInterface(func, prefix + func.getName().str(), *updates);
     func->removeAttr(kArgumentNamesAttrName);
-    if (failed(DestinationAdder(func, interface).run()))
+    if (failed(DestinationAdder(func, interface, *updates).run()))
       return signalPassFailure();
     func->setAttr(kCInterfaceAttrName, interface.toAttribute(&getContext()));
   }

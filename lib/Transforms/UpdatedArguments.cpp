@@ -1,0 +1,39 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "moss/Transforms/UpdatedArguments.h"
+#include "moss/IR/Moss.h"
+
+using namespace mlir;
+using namespace mlir::moss;
+
+FailureOr<UpdatedArguments> moss::getUpdatedArguments(func::FuncOp func) {
+  UpdatedArguments updates(func.getNumResults());
+  for (unsigned result = 0; result < func.getNumResults(); ++result) {
+    Attribute mark = func.getResultAttr(result, WeightAttr::kUpdateName);
+    if (!mark)
+      continue;
+    auto number = dyn_cast<IntegerAttr>(mark);
+    if (!number || number.getValue().isNegative() ||
+        number.getValue().uge(func.getNumArguments()))
+      return func.emitError("'")
+             << WeightAttr::kUpdateName
+             << "' must be the number of an argument, but is " << mark;
+    unsigned argument = number.getValue().getZExtValue();
+    if (func.getArgumentTypes()[argument] != func.getResultTypes()[result])
+      return func.emitError("result ")
+             << result << " has another type than argument " << argument
+             << ", which it is marked to update";
+    if (llvm::is_contained(updates, argument))
+      return func.emitError("result ")
+             << result << " is marked to update argument " << argument
+             << ", which another result updates";
+    updates[result] = argument;
+  }
+  return updates;
+}

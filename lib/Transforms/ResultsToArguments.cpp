@@ -79,17 +79,6 @@ static ParameterKind getArgumentKind(Type type, bool isUpdated) {
                                  : ParameterKind::Scalar;
 }
 
-/// The updates of tensors; a scalar that is updated is a result like others.
-static FailureOr<UpdatedArguments> getUpdatedTensors(func::FuncOp func) {
-  FailureOr<UpdatedArguments> updates = getUpdatedArguments(func);
-  if (failed(updates))
-    return failure();
-  for (auto [update, type] : llvm::zip_equal(*updates, func.getResultTypes()))
-    if (!isa<TensorType>(type))
-      update = std::nullopt;
-  return updates;
-}
-
 /// The names and kinds of a function's C parameters.
 static CInterface makeInterface(func::FuncOp func, StringRef name,
                                 const UpdatedArguments &updates) {
@@ -234,6 +223,7 @@ private:
   void addArguments();
   void addDestination(unsigned result, unsigned parameter, Value memref,
                       bool isUpdate);
+  bool isUpdated(Value memref);
   void separateUpdates();
   void createChecks(Destination &destination, StringRef name);
   bool hoistChecks(const Destination &destination, Operation *anchor);
@@ -278,6 +268,12 @@ void DestinationAdder::addDestination(unsigned result, unsigned parameter,
     destinations.push_back({ret, result, parameter, memref, isUpdate, {}});
     createChecks(destinations.back(), interface.parameters[parameter].name);
   });
+}
+
+bool DestinationAdder::isUpdated(Value memref) {
+  auto argument = dyn_cast<BlockArgument>(memref);
+  return argument && argument.getOwner() == &func.front() &&
+         llvm::is_contained(updates, argument.getArgNumber());
 }
 
 /// Copy a result that updates one argument and may be in the memory of another,
@@ -340,17 +336,17 @@ bool DestinationAdder::hoistChecks(const Destination &destination,
 
 /// The argument's extent that a value is, if it is one.
 static std::optional<ArgumentExtent> getArgumentExtent(Value value) {
-  Operation *op = value.getDefiningOp();
-  // Of a tensor, or of the memory of one that is updated.
-  auto dim = dyn_cast_or_null<ShapedDimOpInterface>(op);
-  if (!dim || !getConstantIntValue(dim.getDimension()))
+  auto dim = value.getDefiningOp<tensor::DimOp>();
+  if (!dim || !dim.getConstantIndex())
     return std::nullopt;
-  auto argument = dyn_cast<BlockArgument>(dim.getShapedValue());
+  Value source = dim.getSource();
+  if (auto load = source.getDefiningOp<bufferization::ToTensorOp>())
+    source = load.getBuffer();
+  auto argument = dyn_cast<BlockArgument>(source);
   if (!argument || !isa<func::FuncOp>(argument.getOwner()->getParentOp()) ||
       !argument.getOwner()->isEntryBlock())
     return std::nullopt;
-  return ArgumentExtent{argument.getArgNumber(),
-                        *getConstantIntValue(dim.getDimension())};
+  return ArgumentExtent{argument.getArgNumber(), *dim.getConstantIndex()};
 }
 
 /// Let callers know which extents of a result are those of arguments.
@@ -391,6 +387,10 @@ LogicalResult DestinationAdder::run() {
   if (failed(resolveDims(func)))
     return func.emitError("the shapes of its results could not be resolved");
   OpBuilder b(&func.front(), func.front().begin());
+  for (Operation &op : func.front())
+    if (auto load = dyn_cast<bufferization::ToTensorOp>(op))
+      if (isUpdated(load.getBuffer()))
+        b.setInsertionPointAfter(load);
   Operation *anchor =
       arith::ConstantIndexOp::create(b, func.getLoc(), 0).getOperation();
   bool hasOneReturn = llvm::count_if(func.getBody(), [](Block &block) {
@@ -479,7 +479,7 @@ void ResultsToArgumentsPass::runOnOperation() {
     return signalPassFailure();
   keepForCallers(funcs);
   for (func::FuncOp func : funcs) {
-    FailureOr<UpdatedArguments> updates = getUpdatedTensors(func);
+    FailureOr<UpdatedArguments> updates = getUpdatedArguments(func);
     if (failed(updates))
       return signalPassFailure();
     CInterface interface =

@@ -29,6 +29,10 @@ FailureOr<UpdatedArguments> moss::getUpdatedArguments(func::FuncOp func) {
       return func.emitError("result ")
              << result << " has another type than argument " << argument
              << ", which it is marked to update";
+    if (!isa<RankedTensorType>(func.getResultTypes()[result]))
+      return func.emitError("result ")
+             << result << " is marked to update argument " << argument
+             << ", but is not a tensor of known rank";
     if (llvm::is_contained(updates, argument))
       return func.emitError("result ")
              << result << " is marked to update argument " << argument

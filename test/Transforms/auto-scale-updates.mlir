@@ -11,7 +11,8 @@
 // CHECK-SAME:    %[[W:[a-z0-9]+]]: tensor<8x16xf32>, %[[G:[a-z0-9]+]]: tensor<8x16xf32>, %[[LR:[a-z0-9]+]]: f64, %{{[a-z0-9]+}}: tensor<8x16xf8E4M3FN>,
 // CHECK-SAME:    %[[STEP:[a-z0-9]+]]: i64, %[[SCALES:[a-z0-9]+]]: tensor<1xf32>, %[[KEPT:[a-z0-9]+]]: tensor<8x16xf8E4M3FN>,
 // CHECK-SAME:    %[[STATE:[a-z0-9]+]]: tensor<1x3xf64>, %[[AMAX:[a-z0-9]+]]: tensor<1xf32>)
-// CHECK-SAME:    -> (tensor<8x16xf8E4M3FN>, tensor<8x16xf32>, tensor<1xf32>, tensor<1x3xf64>, tensor<8x16xf8E4M3FN>)
+// CHECK-SAME:    -> (tensor<8x16xf8E4M3FN>, tensor<8x16xf32> {moss.updates = 0 : i64}, tensor<1xf32> {moss.updates = 5 : i64},
+// CHECK-SAME:        tensor<1x3xf64> {moss.updates = 7 : i64}, tensor<8x16xf8E4M3FN> {moss.updates = 6 : i64})
 // CHECK:         %[[NOW:.*]]:2 = scf.if %{{.*}} -> (tensor<1xf32>, tensor<8x16xf8E4M3FN>) {
 // CHECK:           moss.quantize <f8E4M3FN, global = jit>
 // CHECK:           moss.quantize <f8E4M3FN, global = given> ins(%{{.*}}) scale(%{{.*}}) payload(%[[KEPT]]
@@ -26,7 +27,7 @@
 // CHECK:         %[[Q:.*]] = moss.quantize <f8E4M3FN, global = given> ins(%[[ROUNDED]] : tensor<8x16xbf16>) scale(%[[SCALE]] : tensor<f32>) payload(%[[NOW]]#1
 // CHECK:         return %[[NOW]]#1, %[[NEW]], %[[NEXT]]#0, %[[NEXT]]#1, %[[Q]]
 // CHECK-LABEL: func.func @train_reset_scales(
-// CHECK-SAME:    -> (tensor<1xf32>, tensor<8x16xf8E4M3FN>)
+// CHECK-SAME:    -> (tensor<1xf32> {moss.updates = 1 : i64}, tensor<8x16xf8E4M3FN> {moss.updates = 2 : i64})
 // CHECK-LABEL: func.func @moss_init_scales(
 // CHECK-NOT:   @moss_update_scales
 func.func @train(%w: tensor<8x16xf32> {moss.weight = #weight}, %g: tensor<8x16xf32>, %lr: f64 {moss.learning_rate}, %p: tensor<8x16xf8E4M3FN>)

@@ -12,7 +12,7 @@
 // CHECK-LABEL: func.func @both(
 // CHECK-SAME:    %[[W:[a-z0-9]+]]: tensor<32x64xbf16>, %{{[a-z0-9]+}}: tensor<32x64xf8E4M3FN>, %{{[a-z0-9]+}}: tensor<64x32xf8E4M3FN>,
 // CHECK-SAME:    %[[STEP:[a-z0-9]+]]: i64, %[[SCALES:[a-z0-9]+]]: tensor<1xf32>)
-// CHECK-SAME:    -> (tensor<32x64xf8E4M3FN>, tensor<64x32xf8E4M3FN>, tensor<f32>, tensor<1xf32>)
+// CHECK-SAME:    -> (tensor<32x64xf8E4M3FN>, tensor<64x32xf8E4M3FN>, tensor<f32>, tensor<1xf32> {moss.updates = 4 : i64})
 // CHECK:         cf.assert %{{.*}}, "moss-auto-scale: the number of finished steps must not be negative"
 // CHECK:         %[[REST:.*]] = arith.remsi %[[STEP]], %c100_i64
 // CHECK:         %[[RESET:.*]] = arith.cmpi eq, %[[REST]], %c0_i64
@@ -28,7 +28,8 @@
 // CHECK:         return %[[Q]], %[[T]], %[[SCALE]], %[[NOW]]
 
 // CHECK-LABEL: func.func @both_reset_scales(
-// CHECK-SAME:    %[[W:[a-z0-9]+]]: tensor<32x64xbf16>, %[[SCALES:[a-z0-9]+]]: tensor<1xf32>) -> tensor<1xf32>
+// CHECK-SAME:    %[[W:[a-z0-9]+]]: tensor<32x64xbf16>, %[[SCALES:[a-z0-9]+]]: tensor<1xf32>)
+// CHECK-SAME:    -> (tensor<1xf32> {moss.updates = 1 : i64})
 // CHECK-NOT:     scf.if
 // CHECK:         %[[M:.*]]:2 = moss.quantize <f8E4M3FN, global = jit> ins(%[[W]]
 // CHECK:         %[[NOW:.*]] = tensor.insert_slice %[[M]]#1 into %[[SCALES]][0] [1] [1]
@@ -123,6 +124,9 @@ func.func @backward(%w: tensor<8x8xf32> {moss.weight = #first}, %p: tensor<8x8xf
 // CHECK:         bufferization.materialize_in_destination %[[NOW]] in restrict writable
 // CHECK-LABEL: func.func @loaded_reset_scales()
 // CHECK-LABEL: func.func @moss_init_scales()
+// A copy, since the global changes.
+// CHECK-LABEL: func.func @moss_get_scales() -> tensor<1xf32>
+// CHECK:         bufferization.alloc_tensor() copy(
 // CHECK-LABEL: func.func @moss_update_scales(%{{[a-z0-9]+}}: f64, %{{[a-z0-9]+}}: i64)
 // CHECK:         moss.next_scale
 // CHECK-COUNT-2: bufferization.materialize_in_destination

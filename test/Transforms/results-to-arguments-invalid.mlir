@@ -71,3 +71,18 @@ func.func @owner() -> memref<4xf32> {
   %m = memref.alloc() : memref<4xf32>
   return %m : memref<4xf32>
 }
+
+// -----
+
+// expected-error @+1 {{result 0 has another type than argument 0, which it is marked to update}}
+func.func @update(%x: tensor<8xf32>) -> (tensor<8xbf16> {moss.updates = 0}) {
+  %y = arith.truncf %x : tensor<8xf32> to tensor<8xbf16>
+  return %y : tensor<8xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{result 0 is marked to update argument 0, but is not a tensor of known rank}}
+func.func @scalar(%n: i64) -> (i64 {moss.updates = 0}) {
+  return %n : i64
+}

@@ -104,3 +104,37 @@ func.func private @private(%x: tensor<8xf32>) -> tensor<8xf32> {
   return %x : tensor<8xf32>
 }
 func.func private @declared(tensor<*xf32>)
+
+// -----
+
+// A result that is an updated argument shares its memory, and is written last.
+// CHECK-LABEL: func @update(
+// CHECK-SAME:      %[[W:[^:]*]]: memref<?xf32>, %[[G:[^:]*]]: tensor<?xf32> {bufferization.writable = false}, %[[OLD:[^:]*]]: memref<?xf32>)
+// CHECK-SAME:      parameters = [{kind = "update", name = "arg0", type = "tensor<?xf32>"}, {kind = "tensor", name = "arg1", type = "tensor<?xf32>"}, {extents = array<i64: 0, 0>, kind = "result", name = "result", type = "tensor<?xf32>"}]
+// CHECK:         %[[TENSOR:.*]] = bufferization.to_tensor %[[W]] restrict writable
+// CHECK:         %[[NEW:.*]] = linalg.generic {{.*}} outs(%[[TENSOR]] :
+// CHECK:         materialize_in_destination %[[TENSOR]] in restrict writable %[[OLD]]
+// CHECK-NEXT:    materialize_in_destination %[[NEW]] in writable %[[W]]
+// CHECK-NEXT:    return
+func.func @update(%w: tensor<?xf32>, %g: tensor<?xf32>) -> (tensor<?xf32> {moss.updates = 0}, tensor<?xf32>) {
+  %new = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%g : tensor<?xf32>) outs(%w : tensor<?xf32>) {
+  ^bb0(%a: f32, %old: f32):
+    %s = arith.subf %old, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<?xf32>
+  return %new, %w : tensor<?xf32>, tensor<?xf32>
+}
+
+// -----
+
+// Values that are exchanged are copied first.
+// CHECK-LABEL: func @exchange(
+// CHECK-SAME:      %[[A:[^:]*]]: memref<8xf32>, %[[B:[^:]*]]: memref<8xf32>)
+// CHECK:         %[[COPY_B:.*]] = bufferization.alloc_tensor() copy(
+// CHECK:         %[[COPY_A:.*]] = bufferization.alloc_tensor() copy(
+// CHECK:         materialize_in_destination %[[COPY_B]] in writable %[[A]]
+// CHECK-NEXT:    materialize_in_destination %[[COPY_A]] in writable %[[B]]
+func.func @exchange(%a: tensor<8xf32>, %b: tensor<8xf32>) -> (tensor<8xf32> {moss.updates = 0}, tensor<8xf32> {moss.updates = 1}) {
+  return %b, %a : tensor<8xf32>, tensor<8xf32>
+}

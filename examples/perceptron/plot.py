@@ -61,7 +61,7 @@ def draw(title, label, steps, curves, logarithmic):
     scale = math.log if logarithmic else float
 
     def x(step):
-        return LEFT + (WIDTH - LEFT - RIGHT) * step / steps[-1]
+        return LEFT + (WIDTH - LEFT - RIGHT) * step / len(steps)
 
     def y(value):
         part = (scale(value) - scale(low)) / (scale(high) - scale(low))
@@ -76,19 +76,18 @@ def draw(title, label, steps, curves, logarithmic):
     for value in ticks(low, high, logarithmic):
         out += [f'  <path class="grid" d="M{LEFT} {y(value):.1f}H{WIDTH - RIGHT}"/>',
                 f'  <text x="{LEFT - 8}" y="{y(value) + 4:.1f}" text-anchor="end">{value:g}</text>']
-    for step in range(0, len(steps) + 1, 100):
-        if step <= steps[-1] + 1:
-            out.append(f'  <text x="{x(min(step, steps[-1])):.1f}" y="{HEIGHT - BOTTOM + 18}" '
-                       f'text-anchor="middle">{step}</text>')
+    for step in range(0, len(steps) + 1, 50):
+        out.append(f'  <text x="{x(step):.1f}" y="{HEIGHT - BOTTOM + 18}" '
+                   f'text-anchor="middle">{step}</text>')
     out.append(f'  <text x="{(LEFT + WIDTH - RIGHT) // 2}" y="{HEIGHT - 8}" '
                f'text-anchor="middle">{label}</text>')
     place = WIDTH - RIGHT
     for name, color, is_dashed, curve in reversed(curves):
         style = f"line color{color}" + (" dashed" if is_dashed else "")
-        place -= 7 * len(name) + 14
+        place -= round(6.2 * len(name)) + 10
         out += [f'  <text x="{place}" y="20">{name}</text>',
-                f'  <path class="{style}" d="M{place - 30} 16h24"/>']
-        place -= 40
+                f'  <path class="{style}" d="M{place - 28} 16h22"/>']
+        place -= 34
         points = "L".join(f"{x(step):.1f} {y(value):.1f}" for step, value in zip(steps, curve))
         out.append(f'  <path class="{style}" d="M{points}"/>')
     return "\n".join(out + ["</svg>"]) + "\n"

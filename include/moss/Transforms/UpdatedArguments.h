@@ -22,8 +22,8 @@ namespace mlir::moss {
 using UpdatedArguments = SmallVector<std::optional<unsigned>>;
 
 /// Those that are marked in `func`. Fails, with a diagnostic, if a mark is not
-/// the number of an argument, if types differ or are no ranked tensors, or if two
-/// results update one argument.
+/// the number of an argument, if types differ or are no ranked tensors, or if
+/// two results update one argument.
 FailureOr<UpdatedArguments> getUpdatedArguments(func::FuncOp func);
 
 } // namespace mlir::moss

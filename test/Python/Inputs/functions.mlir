@@ -65,3 +65,10 @@ func.func @product(%a: bf16, %b: f16) -> (bf16, f16) {
   %r1 = arith.truncf %p : f32 to f16
   return %r0, %r1 : bf16, f16
 }
+
+// Updates that read what others overwrite, and the old value of one.
+func.func @rotate(%a: tensor<?x8xf32>, %b: tensor<?x8xf32>)
+    -> (tensor<?x8xf32> {moss.updates = 0}, tensor<?x8xf32> {moss.updates = 1}, tensor<?x8xf32>) {
+  %sum = arith.addf %a, %b : tensor<?x8xf32>
+  return %b, %sum, %a : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>
+}

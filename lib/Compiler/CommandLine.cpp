@@ -9,9 +9,10 @@
 #include "moss/Compiler/CommandLine.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Remark/RemarkStreamer.h"
-#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Regex.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace mlir;
@@ -81,9 +82,9 @@ LogicalResult LoweringFlags::apply(FP8LowerOptions &options) const {
 //===----------------------------------------------------------------------===//
 
 CodeFlags::CodeFlags(llvm::cl::OptionCategory &category)
-    : optLevel("O", llvm::cl::Prefix,
+    : optLevel("O", llvm::cl::Prefix, llvm::cl::ValueOptional,
                llvm::cl::desc("Level of optimization, 0 to 3 (default: 3)"),
-               llvm::cl::init('3'), llvm::cl::cat(category)),
+               llvm::cl::init("3"), llvm::cl::cat(category)),
       cpu("mcpu",
           llvm::cl::desc("CPU to generate host code for, as LLVM calls it, or "
                          "native (default: any of the architecture)"),
@@ -110,7 +111,8 @@ static std::string findRuntimeFolder(const char *argv0) {
 
 LogicalResult CodeFlags::apply(CompileOptions &options,
                                const char *argv0) const {
-  if (optLevel < '0' || optLevel > '3') {
+  unsigned level;
+  if (optLevel.size() != 1 || !llvm::to_integer(optLevel, level) || level > 3) {
     printError() << "-O" << optLevel << ": the level must be 0 to 3\n";
     return failure();
   }
@@ -119,7 +121,7 @@ LogicalResult CodeFlags::apply(CompileOptions &options,
                  << ": expected ptx or cubin\n";
     return failure();
   }
-  options.optLevel = optLevel - '0';
+  options.optLevel = level;
   options.cpu = cpu;
   options.assembleKernels = deviceCode == "cubin";
   options.linker = linker;
@@ -157,7 +159,21 @@ RemarkFlags::RemarkFlags(llvm::cl::OptionCategory &category)
                llvm::cl::desc("The same, for what was found out"),
                llvm::cl::cat(category)) {}
 
+LogicalResult RemarkFlags::checkPatterns() const {
+  for (const Flag *flag : {&all, &passed, &failed, &missed, &analysis}) {
+    std::string error;
+    if (flag->empty() || llvm::Regex(flag->getValue()).isValid(error))
+      continue;
+    printError() << "--" << flag->ArgStr << "=" << *flag
+                 << ": not a regular expression: " << error << "\n";
+    return failure();
+  }
+  return success();
+}
+
 LogicalResult RemarkFlags::enable(MLIRContext &context) const {
+  if (mlir::failed(checkPatterns()))
+    return failure();
   std::string forAll = all;
   bool isAsked = !all.empty();
   for (const Flag *flag : {&passed, &failed, &missed, &analysis})
@@ -193,9 +209,16 @@ LogicalResult RemarkFlags::enable(MLIRContext &context) const {
                  << " needs a file: --remarks-output-file\n";
     return failure();
   }
-  return remark::enableOptimizationRemarksWithLLVMStreamer(
-      context, outputFile,
-      format == "yaml" ? llvm::remarks::Format::YAML
-                       : llvm::remarks::Format::Bitstream,
-      std::move(policy), categories);
+  // The streamer does not say why it cannot open a file.
+  std::error_code error;
+  llvm::raw_fd_ostream(outputFile, error, llvm::sys::fs::CD_OpenAlways);
+  if (!error && succeeded(remark::enableOptimizationRemarksWithLLVMStreamer(
+                    context, outputFile,
+                    format == "yaml" ? llvm::remarks::Format::YAML
+                                     : llvm::remarks::Format::Bitstream,
+                    std::move(policy), categories)))
+    return success();
+  printError() << "cannot write remarks to '" << outputFile << "'"
+               << (error ? ": " + error.message() : "") << "\n";
+  return failure();
 }

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Temporary.h"
+#include "WriteFile.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Parser/Parser.h"
 #include "moss/Compiler/Compiler.h"
@@ -29,16 +30,14 @@ static InFlightDiagnostic report(ModuleOp module) {
   return emitError(UnknownLoc::get(module.getContext()));
 }
 
-/// Write a file by way of a temporary one beside it.
 static LogicalResult write(ModuleOp module, StringRef path, StringRef content) {
-  llvm::Error error = llvm::writeToOutput(path, [&](raw_ostream &os) {
-    os << content;
-    return llvm::Error::success();
-  });
+  std::error_code error = writeFile(path, content);
   if (!error)
     return success();
-  // The error begins with the path.
-  return report(module) << "cannot write " << llvm::toString(std::move(error));
+  return report(module) << "cannot write "
+                        << (path == "-" ? "to standard output"
+                                        : ("'" + path + "'").str())
+                        << ": " << error.message();
 }
 
 //===----------------------------------------------------------------------===//
@@ -95,11 +94,14 @@ static FailureOr<std::string> emit(ModuleOp module, OutputKind kind,
 // Shared libraries
 //===----------------------------------------------------------------------===//
 
+/// Every library needs it beside itself.
+static constexpr StringLiteral kRuntimeName = "libmoss_runtime.so";
+
 static LogicalResult copyRuntime(ModuleOp module, StringRef folder,
                                  const CompileOptions &options) {
   SmallString<128> from(options.runtimeFolder), to(folder);
-  llvm::sys::path::append(from, "libmoss_runtime.so");
-  llvm::sys::path::append(to, "libmoss_runtime.so");
+  llvm::sys::path::append(from, kRuntimeName);
+  llvm::sys::path::append(to, kRuntimeName);
   bool isSame = false;
   if (!llvm::sys::fs::equivalent(from, to, isSame) && isSame)
     return success();
@@ -118,8 +120,11 @@ static LogicalResult buildShared(ModuleOp module, StringRef output,
     return failure();
   Temporary objectFile("moss-%%%%%%%%.o", /*inTempFolder=*/true);
   Temporary library(output + "-%%%%%%%%", /*inTempFolder=*/false);
-  std::error_code error = objectFile.write(*object);
-  if (error || (error = library.write("")))
+  std::error_code error;
+  if ((error = objectFile.write(*object)))
+    return report(module) << "cannot write the temporary file '"
+                          << objectFile.getName() << "': " << error.message();
+  if ((error = library.write("")))
     return report(module) << "cannot write '" << output
                           << "': " << error.message();
   SmallString<128> header(output);
@@ -200,16 +205,32 @@ static LogicalResult saveLowered(ModuleOp module, StringRef stem,
 // Compilation
 //===----------------------------------------------------------------------===//
 
+/// A shared library is made by a linker, which replaces what is there, and two
+/// files come beside it.
+static LogicalResult checkShared(ModuleOp module, StringRef output) {
+  if (output == "-")
+    return report(module) << "a shared library consists of several files and "
+                             "cannot go to standard output; name a file by -o";
+  llvm::sys::fs::file_status status;
+  if (!llvm::sys::fs::status(output, status) && exists(status) &&
+      !is_regular_file(status))
+    return report(module) << "cannot write '" << output
+                          << "': a shared library cannot take the place of "
+                             "what is no regular file";
+  if (llvm::sys::path::extension(output) == ".h" ||
+      llvm::sys::path::filename(output) == kRuntimeName)
+    return report(module) << "a shared library cannot be called '" << output
+                          << "', as its header or the runtime beside it is";
+  return success();
+}
+
 static LogicalResult checkKind(ModuleOp module, OutputKind kind, bool isGPU,
                                StringRef output) {
   if ((kind == OutputKind::PTX || kind == OutputKind::Cubin) && !isGPU)
     return report(module) << "a program for a CPU has no "
                           << (kind == OutputKind::PTX ? "PTX" : "cubin")
                           << "; compile for target=sm_90a";
-  if (kind == OutputKind::Shared && output == "-")
-    return report(module) << "a shared library consists of several files and "
-                             "cannot go to standard output; name a file by -o";
-  return success();
+  return kind == OutputKind::Shared ? checkShared(module, output) : success();
 }
 
 LogicalResult moss::compileToFile(ModuleOp module, OutputKind kind,

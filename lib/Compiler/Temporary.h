@@ -12,12 +12,13 @@
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace mlir::moss {
 
-/// A file that is removed with the object. Upstream's TempFile keeps a
-/// descriptor, of a file that linkers replace.
+/// A file that is removed with the object, or when the process is interrupted.
+/// Upstream's TempFile keeps a descriptor, of a file that linkers replace.
 class Temporary {
 public:
   /// A unique name after \p model, whose percent signs are replaced; in the
@@ -25,8 +26,12 @@ public:
   /// the model names one.
   Temporary(const Twine &model, bool inTempFolder) {
     llvm::sys::fs::createUniquePath(model, name, inTempFolder);
+    llvm::sys::RemoveFileOnSignal(name);
   }
-  ~Temporary() { llvm::sys::fs::remove(name); }
+  ~Temporary() {
+    llvm::sys::fs::remove(name);
+    llvm::sys::DontRemoveFileOnSignal(name);
+  }
   Temporary(const Temporary &) = delete;
   Temporary &operator=(const Temporary &) = delete;
 

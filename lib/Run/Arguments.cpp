@@ -202,6 +202,13 @@ llvm::Expected<HostArray> Resolver::read(unsigned number, ElementKind kind,
   if (isScalar && !input.getAsDouble(value)) {
     HostArray array(kind, {});
     array.set(0, value);
+    // Integers are not rounded, and do not wrap around.
+    int64_t integer;
+    if (!isFloat(kind) &&
+        (input.getAsInteger(10, integer) || array.get(0) != double(integer)))
+      return makeError("--input: '" + input + "' is no " +
+                       getElementName(kind) + ", as argument '" +
+                       names[number] + "' is");
     return array;
   }
   llvm::Expected<HostArray> array = readNpy(input, kind);

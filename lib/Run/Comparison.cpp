@@ -51,6 +51,9 @@ Comparison moss::compare(const HostArray &result, const HostArray &expected,
       errorSquares += (value - wanted) * (value - wanted);
       squares += wanted * wanted;
     }
+    // Otherwise a result of nothing but NaN would be exact.
+    if (!isFinite && isWantedFinite)
+      errorSquares = std::numeric_limits<double>::infinity();
     double limit = bound ? bound->get(i) * boundScale
                          : std::numeric_limits<double>::infinity();
     if (!std::isfinite(limit) || !isWantedFinite) {

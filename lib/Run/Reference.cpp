@@ -112,10 +112,13 @@ static bool usesMatrixUnit(const FP8LowerOptions &lowering) {
 static double getDefaultTolerance(ModuleOp quantized) {
   double unit = 0, count = 0;
   quantized.walk([&](ScaledMatmulOp op) {
-    count += 2;
-    for (SchemeAttr scheme : {op.getLhsScheme(), op.getRhsScheme()})
+    for (SchemeAttr scheme : {op.getLhsScheme(), op.getRhsScheme()}) {
+      if (!scheme.isQuantized())
+        continue;
+      ++count;
       unit = std::max(
           unit, isa<Float8E5M2Type>(scheme.getElementType()) ? 0x1p-3 : 0x1p-4);
+    }
   });
   // Programs without FP8 round to BF16.
   return count == 0 ? 0x1p-7 : unit * std::sqrt(count);

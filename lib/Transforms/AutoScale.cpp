@@ -112,18 +112,21 @@ static std::optional<Origin> findOrigin(Value value,
   return std::nullopt;
 }
 
-/// Whether a store to the weight's global may come before the quantization,
-/// which then sees another weight than the function's entry does.
+/// Whether a store to the weight's global, which a called function may make,
+/// may come before the quantization, which then sees another weight than the
+/// function's entry does.
 static bool isOverwritten(QuantizeOp op, const Origin &origin) {
   if (origin.argument)
     return false;
   StringRef name = SymbolTable::getSymbolName(origin.symbol);
   auto func = op->getParentOfType<func::FuncOp>();
-  WalkResult result = func.walk([&](ml_program::GlobalStoreOp store) {
-    if (store.getGlobal().getLeafReference() != name)
+  WalkResult result = func.walk([&](Operation *writer) {
+    auto store = dyn_cast<ml_program::GlobalStoreOp>(writer);
+    if (store ? store.getGlobal().getLeafReference() != name
+              : !isa<CallOpInterface>(writer))
       return WalkResult::advance();
     Operation *ancestor = func.getBody().front().findAncestorOpInBlock(*op);
-    Operation *other = func.getBody().front().findAncestorOpInBlock(*store);
+    Operation *other = func.getBody().front().findAncestorOpInBlock(*writer);
     bool isLater = ancestor && other && ancestor != other &&
                    ancestor->isBeforeInBlock(other);
     return isLater ? WalkResult::advance() : WalkResult::interrupt();

@@ -159,7 +159,7 @@ static LogicalResult addUpdate(ModuleOp module, const WeightTable &table) {
   bool hasGlobals = table.state == ScaleState::Globals;
   bool needsAmax = table.needsAmax();
   SmallVector<Type> inputs{b.getF64Type(), b.getI64Type()}, results;
-  SmallVector<StringRef> argumentNames{"lr", "t"};
+  SmallVector<StringRef> argumentNames{"learning_rate", "step"};
   if (needsAmax) {
     inputs.push_back(scalesType);
     argumentNames.push_back("amax");

@@ -276,8 +276,21 @@ static bool isLibraryFunction(StringRef name) {
   static const llvm::TargetLibraryInfoImpl library{
       llvm::Triple(llvm::sys::getDefaultTargetTriple())};
   llvm::LibFunc function;
-  return library.getLibFunc(name, function) || name == "abort" ||
-         name == "exit";
+  return library.getLibFunc(name, function) ||
+         llvm::is_contained({"_fini", "_init", "abort", "exit"}, name);
+}
+
+/// Whether generated headers, or compilers by themselves, give the name another
+/// meaning: a type, a constant or a macro.
+static bool isHeaderName(StringRef name) {
+  if (name == "MossStatus" || name.starts_with("MOSS_") ||
+      llvm::is_contained({"linux", "unix"}, name))
+    return true;
+  StringRef rest = name;
+  if (!rest.consume_front("u"))
+    rest.consume_front("U");
+  return (rest.starts_with("int") && rest.ends_with("_t")) ||
+         rest.starts_with("INT");
 }
 
 static bool isRuntimeName(StringRef name) {
@@ -298,6 +311,8 @@ std::string moss::findCNameProblem(StringRef name) {
     return "is reserved for implementations of C and C++";
   if (isLibraryFunction(name))
     return "is a function of the C library";
+  if (isHeaderName(name))
+    return "has another meaning in headers of C or of Moss";
   if (isRuntimeName(name))
     return "is reserved for the runtime of Moss";
   return "";
@@ -332,7 +347,7 @@ public:
 private:
   bool isFree(StringRef name, Type type) const {
     return isCIdentifier(name) && !isKeyword(name) &&
-           !isImplementationName(name) &&
+           !isImplementationName(name) && !isHeaderName(name) &&
            llvm::none_of(getCNames(name, type), [&](const std::string &cName) {
              return taken.contains(cName);
            });

@@ -104,6 +104,10 @@ Bounded Translator::getDequantized(SchemeAttr scheme, Value payload,
                                    Value micro, Value global) {
   if (auto it = dequantized.find(payload); it != dequantized.end())
     return it->second;
+  if (!scheme.isQuantized()) {
+    Bounded x = lookup(payload);
+    return {x.value, getErrorOrZero(x)};
+  }
   ImplicitLocOpBuilder b(payload.getLoc(), builder);
   Value original = getOriginal(payload);
   Value init = tensor::EmptyOp::create(
@@ -125,9 +129,10 @@ void Translator::visitMatmul(ScaledMatmulOp op) {
                                op.getLhsGlobal());
   Bounded rhs = getDequantized(op.getRhsScheme(), op.getRhs(), op.getRhsMicro(),
                                op.getRhsGlobal());
-  define(
-      op->getResult(0),
-      createMatmulBound(b, op, lhs, rhs, lookup(op.getInit()), hasMatrixUnit));
+  // The matrix unit keeps sums of BF16 products in a whole f32.
+  bool cutsSums = hasMatrixUnit && op.getLhsScheme().isQuantized();
+  define(op->getResult(0),
+         createMatmulBound(b, op, lhs, rhs, lookup(op.getInit()), cutsSums));
 }
 
 void Translator::visitDequantize(DequantizeOp op) {

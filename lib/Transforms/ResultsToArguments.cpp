@@ -279,23 +279,14 @@ bool DestinationAdder::isUpdated(Value memref) {
 /// Copy a result that updates one argument and may be in the memory of another,
 /// as where two are exchanged: writing one would change the other.
 void DestinationAdder::separateUpdates() {
-  bufferization::BufferizationOptions options;
-  bufferization::AnalysisState state(options);
   for (const Destination &destination : destinations) {
     if (!destination.isUpdate)
       continue;
-    OpOperand &operand = destination.ret->getOpOperand(destination.result);
-    SetVector<Value> sources =
-        state.findValueInReverseUseDefChain(&operand, [](Value value) {
-          return value.getDefiningOp<bufferization::ToTensorOp>() != nullptr;
-        });
-    bool isSeparate = llvm::all_of(sources, [&](Value source) {
-      auto load = source.getDefiningOp<bufferization::ToTensorOp>();
-      return !load || load.getBuffer() == destination.memref;
-    });
-    if (isSeparate)
+    func::ReturnOp ret = destination.ret;
+    OpOperand &operand = ret->getOpOperand(destination.result);
+    if (!mayBeInOtherMemory(operand, destination.memref))
       continue;
-    OpBuilder b(destination.ret);
+    OpBuilder b(ret);
     operand.set(bufferization::AllocTensorOp::create(
         b, func.getLoc(), cast<RankedTensorType>(operand.get().getType()),
         ValueRange(), operand.get()));
@@ -400,8 +391,9 @@ LogicalResult DestinationAdder::run() {
   for (const Destination &destination : destinations) {
     if (hasOneReturn && !destination.isUpdate)
       noteExtents(destination);
-    bool isEarly = hoistChecks(destination, anchor);
-    materialize(destination, isEarly && hasOneReturn && !destination.isUpdate);
+    // What one path returns need not fit where another one is taken.
+    bool isEarly = hasOneReturn && hoistChecks(destination, anchor);
+    materialize(destination, isEarly && !destination.isUpdate);
   }
   anchor->erase();
   dropTensorResults();
@@ -468,6 +460,12 @@ void ResultsToArgumentsPass::keepForCallers(ArrayRef<func::FuncOp> funcs) {
 void ResultsToArgumentsPass::runOnOperation() {
   SmallVector<func::FuncOp> funcs;
   bool failedAny = false;
+  // Lowerings would drop it without a word.
+  for (auto nested : getOperation().getOps<ModuleOp>()) {
+    nested.emitError("a module inside another has no C interface; move its "
+                     "functions to the outer one");
+    failedAny = true;
+  }
   for (auto func : getOperation().getOps<func::FuncOp>()) {
     if (!func.isPublic() || func.isExternal())
       continue;

@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "moss/Transforms/UpdatedArguments.h"
+#include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "moss/IR/Moss.h"
 
 using namespace mlir;
@@ -40,4 +42,26 @@ FailureOr<UpdatedArguments> moss::getUpdatedArguments(func::FuncOp func) {
     updates[result] = argument;
   }
   return updates;
+}
+
+bool moss::mayBeInOtherMemory(OpOperand &operand, Value own) {
+  bufferization::BufferizationOptions options;
+  bufferization::AnalysisState state(options);
+  SetVector<Value> sources =
+      state.findValueInReverseUseDefChain(&operand, [](Value value) {
+        return value.getDefiningOp<bufferization::ToTensorOp>() != nullptr;
+      });
+  return llvm::any_of(sources, [&](Value source) {
+    Operation *op = source.getDefiningOp();
+    if (auto load = dyn_cast_or_null<bufferization::ToTensorOp>(op))
+      return load.getBuffer() != own;
+    // Elementwise ops become linalg ops that compute in this operand.
+    if (!op || !OpTrait::hasElementwiseMappableTraits(op))
+      return false;
+    auto *place = llvm::find_if(op->getOpOperands(), [&](OpOperand &other) {
+      return other.get().getType() == source.getType();
+    });
+    return place != op->getOpOperands().end() &&
+           mayBeInOtherMemory(*place, own);
+  });
 }

@@ -196,3 +196,24 @@ func.func @left_alone(%w: tensor<8x8xbf16> {moss.weight = #weight}, %p: tensor<8
   %u = moss.quantize #unit ins(%w : tensor<8x8xbf16>) payload(%p : tensor<8x8xf8E4M3FN>) -> tensor<8x8xf8E4M3FN>
   return %q#0, %u : tensor<8x8xf8E4M3FN>, tensor<8x8xf8E4M3FN>
 }
+
+// -----
+
+#jit = #moss.scheme<f8E4M3FN, global = jit>
+#weight = #moss.weight<#moss.optimizer<adam>, state = globals>
+
+// A function that is called may store to the weight.
+
+// CHECK-LABEL: func.func private @change(
+// CHECK-NOT:   global = given
+// REMARK: [Missed] not-predicted | {{.*}}Function=calls | {{.*}}its global may be stored to before it is quantized
+ml_program.global private mutable @w(dense<1.0> : tensor<8x8xbf16>) : tensor<8x8xbf16> {moss.weight = #weight}
+func.func private @change()
+func.func @calls(%p: tensor<8x8xf8E4M3FN>) -> tensor<8x8xf8E4M3FN> {
+  %g = tensor.empty() : tensor<f32>
+  call @change() : () -> ()
+  %w = ml_program.global_load @w : tensor<8x8xbf16>
+  %q:2 = moss.quantize #jit ins(%w : tensor<8x8xbf16>) payload(%p : tensor<8x8xf8E4M3FN>) global(%g : tensor<f32>)
+    -> tensor<8x8xf8E4M3FN>, tensor<f32>
+  return %q#0 : tensor<8x8xf8E4M3FN>
+}

@@ -74,6 +74,38 @@ func.func @owner() -> memref<4xf32> {
 
 // -----
 
+// expected-error@+1 {{'MossStatus' cannot be the name of a C function: it has another meaning in headers of C or of Moss}}
+func.func @MossStatus() {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{'uint8_t' cannot be the name of a C function: it has another meaning in headers of C or of Moss}}
+func.func @uint8_t() {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{'_init' cannot be the name of a C function: it is a function of the C library}}
+func.func @_init() {
+  return
+}
+
+// -----
+
+module {
+  // expected-error@+1 {{a module inside another has no C interface; move its functions to the outer one}}
+  module {
+    func.func @f() {
+      return
+    }
+  }
+}
+
+// -----
+
 // expected-error @+1 {{result 0 has another type than argument 0, which it is marked to update}}
 func.func @update(%x: tensor<8xf32>) -> (tensor<8xbf16> {moss.updates = 0}) {
   %y = arith.truncf %x : tensor<8xf32> to tensor<8xbf16>

@@ -138,3 +138,21 @@ func.func @update(%w: tensor<?xf32>, %g: tensor<?xf32>) -> (tensor<?xf32> {moss.
 func.func @exchange(%a: tensor<8xf32>, %b: tensor<8xf32>) -> (tensor<8xf32> {moss.updates = 0}, tensor<8xf32> {moss.updates = 1}) {
   return %b, %a : tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// Two returns: what each checks is checked on its path only.
+// CHECK-LABEL: func.func @sizes_of_two_returns(
+// CHECK-NOT:     cf.assert
+// CHECK:         cf.cond_br
+// CHECK-NEXT:  ^bb1:
+// CHECK:         cf.assert
+// CHECK:       ^bb2:
+// CHECK:         cf.assert
+func.func @sizes_of_two_returns(%c: i1, %x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
+  cf.cond_br %c, ^a, ^b
+^a:
+  return %x : tensor<?xf32>
+^b:
+  return %y : tensor<?xf32>
+}

@@ -22,6 +22,7 @@
 #include "llvm/Support/Process.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/WithColor.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace mlir::moss;
@@ -121,8 +122,10 @@ static LogicalResult fail(const Twine &message) {
 static LogicalResult setOptions(const Flags &flags, RunOptions &options) {
   if (flags.reference != "cpu" && flags.reference != "none")
     return fail("--reference=" + flags.reference + ": expected cpu or none");
-  if (!(flags.boundScale > 0))
-    return fail("--bound-scale must be positive");
+  if (!(flags.boundScale > 0) || !std::isfinite(flags.boundScale))
+    return fail("--bound-scale must be positive and finite");
+  if (flags.tolerance.getNumOccurrences() > 0 && !(flags.tolerance >= 0))
+    return fail("--tolerance must be 0 or more");
   if (flags.calls == 0)
     return fail("--calls must be positive");
   options.entry = flags.entry;
@@ -180,7 +183,7 @@ static FailureOr<Report> run(const Flags &flags) {
   DialectRegistry registry;
   registerCompilerDialects(registry);
   MLIRContext context(registry);
-  SourceMgrDiagnosticHandler handler(*sourceMgr, &context);
+  ToolDiagnosticHandler handler(*sourceMgr, context);
   context.printOpOnDiagnostic(false);
   if (failed(flags.remarks.enable(context)))
     return failure();

@@ -57,7 +57,7 @@ public:
   LogicalResult apply(CompileOptions &options, const char *argv0) const;
 
 private:
-  llvm::cl::opt<char> optLevel;
+  llvm::cl::opt<std::string> optLevel;
   llvm::cl::opt<std::string> cpu;
   llvm::cl::opt<std::string> deviceCode;
   llvm::cl::opt<std::string> linker;
@@ -74,6 +74,9 @@ public:
 
 private:
   using Flag = llvm::cl::opt<std::string>;
+
+  LogicalResult checkPatterns() const;
+
   Flag format, outputFile, all, passed, failed, missed, analysis;
 };
 

@@ -26,6 +26,10 @@ using UpdatedArguments = SmallVector<std::optional<unsigned>>;
 /// two results update one argument.
 FailureOr<UpdatedArguments> getUpdatedArguments(func::FuncOp func);
 
+/// Whether bufferization may compute a tensor in memory that a to_tensor
+/// reads, such as that of an updated argument, other than the memref `own`.
+bool mayBeInOtherMemory(OpOperand &operand, Value own);
+
 } // namespace mlir::moss
 
 #endif // MOSS_TRANSFORMS_UPDATEDARGUMENTS_H

@@ -79,6 +79,8 @@ a, b = f32(3, 8, 1.0), f32(3, 8, 2.0)
 old = f32(3, 8)
 assert library.rotate(a, b, out=old) is old
 assert (a.values()[5], b.values()[5], old.values()[5]) == (2.0, 3.0, 1.0)
+assert library.cross(a, b) is None
+assert (a.values()[5], b.values()[5]) == (1.0, -2.0)
 fails(ValueError, "another size", library.rotate, f32(3, 8), f32(2, 8), out=old)
 fails(ValueError, "shares memory", library.rotate, a, a, out=old)
 fails(ValueError, "read-only", library.rotate, a,

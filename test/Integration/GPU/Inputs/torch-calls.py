@@ -10,6 +10,7 @@ package moss is found by PYTHONPATH.
 
 import argparse
 import json
+import random
 import statistics
 import sys
 import threading
@@ -139,18 +140,22 @@ def check_errors(linear):
         check_close(linear(x, grad), x, w)
 
 
-def median_us(call, rounds=50, calls=40):
-    """Median over rounds of the host's time for a call, in microseconds. The
-    queue is emptied between rounds, so that it never blocks the host."""
-    times = []
+def median_us(competitors, rounds=60, calls=40):
+    """Median over rounds of the host's time for a call, in microseconds. All
+    take turns in random order, because the host's speed varies, and the queue is
+    emptied before each turn, so that it never blocks the host."""
+    times = {name: [] for name in competitors}
     for _ in range(rounds):
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        for _ in range(calls):
+        for name in random.sample(list(competitors), len(competitors)):
+            call = competitors[name]
+            torch.cuda.synchronize()
             call()
-        times.append((time.perf_counter() - start) / calls * 1e6)
+            start = time.perf_counter()
+            for _ in range(calls):
+                call()
+            times[name].append((time.perf_counter() - start) / calls * 1e6)
     torch.cuda.synchronize()
-    return statistics.median(times)
+    return {name: round(statistics.median(values), 2) for name, values in times.items()}
 
 
 def measure(linear):
@@ -174,7 +179,7 @@ def measure(linear):
     for call in competitors.values():
         for _ in range(20):
             call()
-    return {name: round(median_us(call), 2) for name, call in competitors.items()}
+    return median_us(competitors)
 
 
 def main():

@@ -61,6 +61,7 @@ static StringRef getUse(ParameterKind kind) {
   case ParameterKind::Result:
     return ", written";
   case ParameterKind::Buffer:
+  case ParameterKind::Update:
     return ", read and written";
   case ParameterKind::ScalarResult:
     return ", written to host memory";

@@ -64,7 +64,7 @@ static void addQuantizePasses(OpPassManager &pm,
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createMossAutoScale());
-  // After it, whose arguments and functions are part of the interface.
+  // Not earlier: predicted scales are arguments and results, too.
   if (options.cInterface) {
     MossResultsToArgumentsOptions results;
     results.prefix = options.prefix;

@@ -11,8 +11,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "moss/Run/Executable.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
+#include "moss/IR/Moss.h"
 #include "moss/Run/ReferenceMatmul.h"
 #include "moss/Runtime/Runtime.h"
 #include "moss/Transforms/CInterface.h"
@@ -39,9 +41,21 @@ static llvm::orc::SymbolMap getSymbols(llvm::orc::MangleAndInterner interner) {
   return symbols;
 }
 
+/// Let results that update arguments have memory of their own, so that inputs
+/// are there for the reference, too. Returns the number of arguments and
+/// results.
+static size_t separateResults(ModuleOp module, StringRef entry) {
+  auto func = module.lookupSymbol<func::FuncOp>(entry);
+  auto mark = StringAttr::get(module.getContext(), WeightAttr::kUpdateName);
+  for (unsigned result = 0; result < func.getNumResults(); ++result)
+    func.removeResultAttr(result, mark);
+  return func.getNumArguments() + func.getNumResults();
+}
+
 std::unique_ptr<Executable> Executable::create(OwningOpRef<ModuleOp> module,
                                                StringRef entry,
                                                CompileOptions &options) {
+  size_t numParameters = separateResults(*module, entry);
   if (failed(lowerProgram(*module, options)))
     return nullptr;
   std::unique_ptr<Executable> executable(new Executable());
@@ -54,6 +68,13 @@ std::unique_ptr<Executable> Executable::create(OwningOpRef<ModuleOp> module,
   if (!interface) {
     emitError(module->getLoc())
         << "function '" << entry << "' has no C interface after lowering";
+    return nullptr;
+  }
+  if (interface->parameters.size() != numParameters) {
+    emitError(module->getLoc())
+        << "function '" << entry << "' has further parameters in C, as its "
+        << "marked weights have predicted scales, which are not known here; "
+        << "remove the mark '" << WeightAttr::kMarkName << "'";
     return nullptr;
   }
   for (const CParameter &parameter : interface->parameters) {

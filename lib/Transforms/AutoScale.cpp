@@ -25,8 +25,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Remarks.h"
 #include "moss/Transforms/Passes.h"
-#include "moss/Transforms/StepBound.h"
-#include "llvm/ADT/MapVector.h"
+
+#include <set>
 
 namespace mlir::moss {
 #define GEN_PASS_DEF_MOSSAUTOSCALE
@@ -151,12 +151,6 @@ static std::string getReasonToSkip(QuantizeOp op, const Origin &origin) {
   return "";
 }
 
-static remark::RemarkOpts remarkOpts(StringRef name, func::FuncOp func) {
-  return remark::RemarkOpts::name(name)
-      .category("moss-auto-scale")
-      .function(func.getName());
-}
-
 //===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
@@ -173,6 +167,8 @@ private:
   LogicalResult addUse(WeightTable &table, QuantizeOp op, const Origin &origin);
   LogicalResult checkFunctions(const WeightTable &table);
   void removeMarks();
+
+  unsigned numMarks = 0;
 };
 } // namespace
 
@@ -282,16 +278,48 @@ static void assignRows(WeightTable &table) {
   table.weights = std::move(sorted);
 }
 
+/// Say which marks have no quantization, as all under scheme=bf16, and return
+/// how many marks there are.
+static unsigned
+remarkUnused(ModuleOp module,
+             const std::set<std::pair<Operation *, int64_t>> &used) {
+  unsigned count = 0;
+  auto visit = [&](Operation *symbol, int64_t argument) {
+    ++count;
+    if (used.count({symbol, argument}))
+      return;
+    std::string name = SymbolTable::getSymbolName(symbol).str();
+    remark::missed(symbol->getLoc(), remark::RemarkOpts::name("not-quantized")
+                                         .category("moss-auto-scale")
+                                         .function(name))
+        << remark::add("the weight's scale is not predicted")
+        << remark::reason(
+               "nothing quantizes {0}",
+               argument < 0 ? "it" : "argument " + std::to_string(argument));
+  };
+  for (Operation &op : *module.getBody()) {
+    if (op.hasAttr(WeightAttr::kMarkName))
+      visit(&op, -1);
+    if (auto func = dyn_cast<func::FuncOp>(op))
+      for (unsigned number = 0; number < func.getNumArguments(); ++number)
+        if (func.getArgAttr(number, WeightAttr::kMarkName))
+          visit(&op, number);
+  }
+  return count;
+}
+
 LogicalResult AutoScalePass::collect(WeightTable &table) {
   SymbolTableCollection symbols;
+  std::set<std::pair<Operation *, int64_t>> used;
   for (auto func : getOperation().getOps<func::FuncOp>()) {
     WalkResult result = func.walk([&](QuantizeOp op) {
       std::optional<Origin> origin = findOrigin(op.getSource(), symbols);
       if (!origin || !origin->getMark())
         return WalkResult::advance();
+      used.insert({origin->symbol, origin->argument ? *origin->argument : -1});
       std::string reason = getReasonToSkip(op, *origin);
       if (!reason.empty()) {
-        remark::missed(op.getLoc(), remarkOpts("not-predicted", func))
+        remark::missed(op.getLoc(), getRemarkOpts("not-predicted", func))
             << remark::add("the weight's scale is not predicted")
             << remark::reason("{0}", reason);
         return WalkResult::advance();
@@ -301,16 +329,9 @@ LogicalResult AutoScalePass::collect(WeightTable &table) {
     if (result.wasInterrupted())
       return failure();
   }
+  numMarks = remarkUnused(getOperation(), used);
   assignRows(table);
   return success();
-}
-
-/// The number of the argument that counts finished steps.
-static std::optional<unsigned> findStep(func::FuncOp func) {
-  for (unsigned number = 0; number < func.getNumArguments(); ++number)
-    if (func.getArgAttr(number, WeightAttr::kStepName))
-      return number;
-  return std::nullopt;
 }
 
 /// New arguments and results would not match calls in the module.
@@ -333,122 +354,10 @@ LogicalResult AutoScalePass::checkFunctions(const WeightTable &table) {
 }
 
 //===----------------------------------------------------------------------===//
-// Rewriting a function
+// Running
 //===----------------------------------------------------------------------===//
 
-/// The argument that counts finished steps, added if there is none.
-static Value getStep(func::FuncOp func) {
-  if (std::optional<unsigned> number = findStep(func))
-    return func.getArgument(*number);
-  return appendArgument(func, IntegerType::get(func.getContext(), 64), "step");
-}
-
-/// Whether weights with this mark are measured after `step` steps.
-static Value emitIsResetStep(ImplicitLocOpBuilder &b, Value step,
-                             WeightAttr mark) {
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantIntOp::create(b, value, 64);
-  };
-  Value rest = arith::RemSIOp::create(b, step, constant(mark.getInterval()));
-  Value isReset =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest, constant(0));
-  if (auto loose = getFirstLooseStep(mark.getOptimizer())) {
-    Value isLoose = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, step,
-                                          constant(*loose));
-    isReset = arith::OrIOp::create(b, isReset, isLoose);
-  }
-  return isReset;
-}
-
-/// Measure at reset steps what the function quantizes. `carried` has scales and
-/// kept payloads, and is updated.
-static void emitResets(ImplicitLocOpBuilder &b, const FunctionWeights &function,
-                       const WeightTable &table, Value step,
-                       SmallVectorImpl<Value> &carried) {
-  // Weights that are measured at the same steps share a branch.
-  using Schedule = std::pair<int64_t, int64_t>;
-  llvm::MapVector<Schedule, SmallVector<WeightUse>> schedules;
-  for (WeightUse use : function.uses) {
-    WeightAttr mark = table.weights[use.weight].mark;
-    int64_t loose = getFirstLooseStep(mark.getOptimizer()).value_or(0);
-    schedules[{mark.getInterval(), loose}].push_back(use);
-  }
-  func::FuncOp func = function.func;
-  for (auto &[schedule, uses] : schedules) {
-    WeightAttr mark = table.weights[uses.front().weight].mark;
-    Value isReset = emitIsResetStep(b, step, mark);
-    auto branch = scf::IfOp::create(b, TypeRange(ValueRange(carried)), isReset,
-                                    /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(b, carried);
-    b.setInsertionPointToStart(branch.thenBlock());
-    IRMapping mapping;
-    mapping.map(func.getArguments(), func.getArguments());
-    emitMeasurement(b, table, function, uses, mapping, carried);
-    scf::YieldOp::create(b, carried);
-    carried.assign(branch.result_begin(), branch.result_end());
-  }
-}
-
-/// Let the users of `op` take `payload` under `scale` instead.
-static void replaceQuantize(QuantizeOp op, Value payload, Value scale) {
-  SchemeAttr scheme = getGivenScheme(op);
-  for (Operation *user : op.getPayloadResult().getUsers()) {
-    auto matmul = dyn_cast<ScaledMatmulOp>(user);
-    if (matmul && matmul.getLhs() == op.getPayloadResult())
-      matmul.setLhsSchemeAttr(scheme);
-    if (matmul && matmul.getRhs() == op.getPayloadResult())
-      matmul.setRhsSchemeAttr(scheme);
-    if (auto dequantize = dyn_cast<DequantizeOp>(user))
-      dequantize.setSchemeAttr(scheme);
-  }
-  op->replaceAllUsesWith(ValueRange{payload, scale});
-}
-
-static void rewrite(const FunctionWeights &function, const WeightTable &table) {
-  func::FuncOp func = function.func;
-  auto b = ImplicitLocOpBuilder::atBlockBegin(func.getLoc(),
-                                              &func.getBody().front());
-  Value step = getStep(func);
-  Value zero = arith::ConstantIntOp::create(b, 0, 64);
-  cf::AssertOp::create(
-      b, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, step, zero),
-      "moss-auto-scale: the number of finished steps must not be negative");
-  SmallVector<Value> carried{getScales(b, func, table)};
-  llvm::append_range(carried, appendKeptPayloads(func, function));
-  SmallVector<Value> old(carried);
-  emitResets(b, function, table, step, carried);
-  DenseMap<unsigned, Value> slices;
-  for (WeightUse use : function.uses) {
-    const PredictedWeight &weight = table.weights[use.weight];
-    Value &scale = slices[use.weight];
-    if (!scale)
-      scale = extractScale(b, carried[0], weight.row);
-    QuantizeOp op = use.quantize;
-    remark::passed(op.getLoc(), remarkOpts("predicted", func))
-        << remark::add("the weight's scale is predicted")
-        << remark::metric("weight", weight.name)
-        << remark::metric("row", weight.row)
-        << remark::metric("interval", weight.mark.getInterval());
-    OpBuilder inPlace(op);
-    Value payload =
-        function.kept.empty()
-            ? createGiven(inPlace, op, op.getSource(), scale, op.getPayload())
-                  .getPayloadResult()
-            : carried[1 + function.getKept(use)];
-    replaceQuantize(op, payload, scale);
-  }
-  if (function.updates.empty())
-    putScales(func, table, old[0], carried[0]);
-  else
-    emitUpdates(table, function, step, old, carried);
-  for (WeightUse use : function.uses)
-    use.quantize.erase();
-}
-
-/// The marks are used up; later levels do not know them. But that a result
-/// updates an argument is also said to moss-results-to-arguments.
+/// The marks are used up; later levels know only which results are updates.
 void AutoScalePass::removeMarks() {
   for (auto func : getOperation().getOps<func::FuncOp>()) {
     for (unsigned number = 0; number < func.getNumArguments(); ++number) {
@@ -470,7 +379,10 @@ void AutoScalePass::runOnOperation() {
        failed(addScaleGlobals(getOperation(), table)) ||
        failed(addScaleFunctions(getOperation(), table))))
     return signalPassFailure();
+  if (table.weights.empty() && numMarks != 0 &&
+      failed(defineUnusedDeclarations(getOperation())))
+    return signalPassFailure();
   for (const FunctionWeights &function : table.functions)
-    rewrite(function, table);
+    predictScales(function, table);
   removeMarks();
 }

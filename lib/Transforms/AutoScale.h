@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Remarks.h"
 #include "moss/IR/Moss.h"
 
 namespace mlir::moss {
@@ -98,15 +99,21 @@ SchemeAttr getGivenScheme(QuantizeOp op);
 QuantizeOp createGiven(OpBuilder &b, QuantizeOp op, Value source, Value scale,
                        Value payload);
 
-/// Append an argument; all types are fine for a func.func. C programs see
-/// `name`, if the arguments have names.
+/// Append an argument, with its name in C; all types are fine for a func.func.
 BlockArgument appendArgument(func::FuncOp func, Type type, StringRef name);
 /// Append arguments for the payloads that a function keeps.
 SmallVector<Value> appendKeptPayloads(func::FuncOp func,
                                       const FunctionWeights &function);
-/// Append a result, which every return yields, and which is what becomes of
-/// `updated`.
-void appendResult(func::FuncOp func, Value value, BlockArgument updated);
+/// Append a result, which every return yields, as the updated `argument`.
+void appendUpdate(func::FuncOp func, Value argument, Value value);
+
+/// The operands of an op and what its regions use from outside.
+SetVector<Value> getInputs(Operation *op);
+
+/// A global as a tensor that may be updated in place.
+Value loadGlobal(ImplicitLocOpBuilder &b, StringRef name,
+                 RankedTensorType type);
+void storeGlobal(ImplicitLocOpBuilder &b, StringRef name, Value value);
 
 /// Find the results marked as updated weights, by `moss.updates`. Fails, with a
 /// diagnostic, if marks do not fit the weights.
@@ -114,23 +121,40 @@ LogicalResult collectUpdates(WeightTable &table);
 
 /// Let the function predict the scales of the weights that it updates, and
 /// quantize them for its next call. `carried` are scales and payloads, and
-/// `old` the arguments that they were.
+/// `kept` the arguments that they are in from one call to the next.
 void emitUpdates(const WeightTable &table, const FunctionWeights &function,
-                 Value step, ArrayRef<Value> old, ArrayRef<Value> carried);
+                 Value step, ArrayRef<Value> kept, ArrayRef<Value> carried);
 
-/// Add the module's entry points @moss_init_scales, @moss_update_scales and
-/// @<f>_reset_scales, and the globals, if the state is there. Fails, with a
-/// diagnostic, if a name is taken.
+/// Rewrite a function to quantize its weights under predicted scales.
+void predictScales(const FunctionWeights &function, const WeightTable &table);
+
+/// Add the globals, if the state is there. Fails, with a diagnostic, if a name
+/// is taken.
 LogicalResult addScaleGlobals(ModuleOp module, const WeightTable &table);
+
+/// Add the module's entry points @moss_init_scales, @moss_update_scales,
+/// @moss_get_scales and @<f>_reset_scales. What the program declares of these
+/// gets its body. Fails, with a diagnostic, if a name is taken or a declaration
+/// has another type.
 LogicalResult addScaleFunctions(ModuleOp module, const WeightTable &table);
+
+/// Where no scale is predicted: let the entry points that the program declares
+/// do nothing, so that it runs all the same.
+LogicalResult defineUnusedDeclarations(ModuleOp module);
+
+/// The number of the argument that counts finished steps.
+std::optional<unsigned> findStep(func::FuncOp func);
+
+/// For remarks of this pass.
+remark::RemarkOpts getRemarkOpts(StringRef name, func::FuncOp func);
 
 /// The scales, as a function keeps them: an argument that is added to `func`,
 /// or loaded from the global at the builder's insertion point.
 Value getScales(ImplicitLocOpBuilder &b, func::FuncOp func,
                 const WeightTable &table);
 
-/// Let `func` return what becomes of the scales `old`, or store them to the
-/// global.
+/// Let `func` return the updated scales in place of `old`, its argument, or
+/// store them to the global.
 void putScales(func::FuncOp func, const WeightTable &table, Value old,
                Value scales);
 

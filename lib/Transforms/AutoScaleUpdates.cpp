@@ -14,6 +14,7 @@
 
 #include "AutoScale.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "moss/Transforms/UpdatedArguments.h"
 
 using namespace mlir;
 using namespace mlir::moss;
@@ -26,40 +27,33 @@ static std::optional<unsigned> findRate(func::FuncOp func) {
   return std::nullopt;
 }
 
-/// The updates that results of `function` are marked as.
+/// The updates of weights that results of `function` are marked as.
 static LogicalResult collectMarks(const WeightTable &table,
                                   FunctionWeights &function) {
   func::FuncOp func = function.func;
-  for (unsigned result = 0; result < func.getNumResults(); ++result) {
-    Attribute mark = func.getResultAttr(result, WeightAttr::kUpdateName);
-    if (!mark)
+  FailureOr<UpdatedArguments> updates = getUpdatedArguments(func);
+  if (failed(updates))
+    return failure();
+  for (auto [result, argument] : llvm::enumerate(*updates)) {
+    if (!argument)
       continue;
-    auto number = dyn_cast<IntegerAttr>(mark);
-    if (!number || number.getInt() < 0 ||
-        number.getInt() >= func.getNumArguments())
-      return func.emitError("'")
-             << WeightAttr::kUpdateName
-             << "' must be the number of an argument, but is " << mark;
-    unsigned argument = number.getInt();
-    if (func.getArgument(argument).getType() != func.getResultTypes()[result])
-      return func.emitError("result ")
-             << result << " has another type than argument " << argument
-             << ", which it is marked to update";
     auto weight =
-        func.getArgAttrOfType<WeightAttr>(argument, WeightAttr::kMarkName);
-    std::string name = func.getName().str() + ":" + std::to_string(argument);
-    if (weight && weight.getName())
-      name = weight.getName().str();
+        func.getArgAttrOfType<WeightAttr>(*argument, WeightAttr::kMarkName);
+    if (!weight)
+      continue;
+    std::string name = weight.getName()
+                           ? weight.getName().str()
+                           : (func.getName() + ":" + Twine(*argument)).str();
     auto *known = llvm::find_if(table.weights, [&](const PredictedWeight &w) {
       return w.name == name;
     });
     if (known == table.weights.end())
       return func.emitError("result ")
-             << result << " is marked to update argument " << argument
+             << result << " is marked to update argument " << *argument
              << ", which is no weight whose scale is predicted";
     function.updates.push_back(
-        {static_cast<unsigned>(known - table.weights.begin()), argument,
-         result});
+        {static_cast<unsigned>(known - table.weights.begin()), *argument,
+         static_cast<unsigned>(result)});
   }
   return success();
 }
@@ -130,7 +124,7 @@ static NextScaleOp emitNextScale(ImplicitLocOpBuilder &b,
 
 void moss::emitUpdates(const WeightTable &table,
                        const FunctionWeights &function, Value step,
-                       ArrayRef<Value> old, ArrayRef<Value> carried) {
+                       ArrayRef<Value> kept, ArrayRef<Value> carried) {
   func::FuncOp func = function.func;
   Operation *ret = func.getBody().front().getTerminator();
   SmallVector<Value> returned(ret->getOperands());
@@ -146,20 +140,19 @@ void moss::emitUpdates(const WeightTable &table,
   for (WeightUse use : function.kept)
     scales.push_back(
         extractScale(b, next.getResult(0), table.weights[use.weight].row));
-  appendResult(func, next.getResult(0), cast<BlockArgument>(old[0]));
-  appendResult(func, next.getResult(1), cast<BlockArgument>(next.getState()));
+  appendUpdate(func, kept[0], next.getResult(0));
+  appendUpdate(func, next.getState(), next.getResult(1));
 
   b.setInsertionPoint(ret);
   IRMapping mapping;
   mapping.map(func.getArguments(), func.getArguments());
   for (WeightUpdate update : function.updates)
     mapping.map(func.getArgument(update.argument), returned[update.result]);
-  for (auto [use, scale, payload, argument] : llvm::zip_equal(
-           function.kept, scales, carried.drop_front(), old.drop_front())) {
+  for (auto [use, scale, argument, payload] : llvm::zip_equal(
+           function.kept, scales, kept.drop_front(), carried.drop_front())) {
     QuantizeOp op = use.quantize;
     Value source = cloneFromEntry(b, op.getSource(), mapping);
-    appendResult(func,
-                 createGiven(b, op, source, scale, payload).getPayloadResult(),
-                 cast<BlockArgument>(argument));
+    appendUpdate(func, argument,
+                 createGiven(b, op, source, scale, payload).getPayloadResult());
   }
 }

@@ -60,6 +60,8 @@ StringRef moss::stringifyParameterKind(ParameterKind kind) {
     return "result";
   case ParameterKind::Buffer:
     return "buffer";
+  case ParameterKind::Update:
+    return "update";
   case ParameterKind::ScalarResult:
     return "scalar-result";
   }
@@ -69,7 +71,8 @@ StringRef moss::stringifyParameterKind(ParameterKind kind) {
 static std::optional<ParameterKind> symbolizeParameterKind(StringRef name) {
   for (ParameterKind kind :
        {ParameterKind::Scalar, ParameterKind::Tensor, ParameterKind::Result,
-        ParameterKind::Buffer, ParameterKind::ScalarResult})
+        ParameterKind::Buffer, ParameterKind::Update,
+        ParameterKind::ScalarResult})
     if (stringifyParameterKind(kind) == name)
       return kind;
   return std::nullopt;

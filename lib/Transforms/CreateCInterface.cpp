@@ -41,6 +41,7 @@ static MossParameterKind getRuntimeKind(ParameterKind kind) {
   case ParameterKind::Result:
     return MOSS_RESULT;
   case ParameterKind::Buffer:
+  case ParameterKind::Update:
     return MOSS_BUFFER;
   case ParameterKind::ScalarResult:
     return MOSS_SCALAR_RESULT;

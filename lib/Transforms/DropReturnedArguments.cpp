@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
+#include "moss/IR/Moss.h"
 #include "moss/Transforms/Passes.h"
 
 namespace mlir::moss {
@@ -64,6 +65,9 @@ struct DropReturnedArgumentsPass
     SymbolTableCollection symbols;
     SymbolUserMap users(symbols, getOperation());
     for (auto func : getOperation().getOps<func::FuncOp>()) {
+      for (unsigned result = 0; result < func.getNumResults(); ++result)
+        func.removeResultAttr(
+            result, StringAttr::get(&getContext(), WeightAttr::kUpdateName));
       // A function whose address is taken keeps its type.
       bool onlyCalled = llvm::all_of(users.getUsers(func), [](Operation *user) {
         return isa<func::CallOp>(user);

@@ -25,6 +25,7 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "moss/Transforms/CInterface.h"
 #include "moss/Transforms/Passes.h"
+#include "moss/Transforms/UpdatedArguments.h"
 
 namespace mlir::moss {
 #define GEN_PASS_DEF_MOSSRESULTSTOARGUMENTS
@@ -70,28 +71,26 @@ static LogicalResult checkTypes(func::FuncOp func) {
   return success();
 }
 
-static ParameterKind getArgumentKind(Type type) {
+static ParameterKind getArgumentKind(Type type, bool isUpdated) {
+  if (isUpdated)
+    return ParameterKind::Update;
   return isa<TensorType>(type)   ? ParameterKind::Tensor
          : isa<MemRefType>(type) ? ParameterKind::Buffer
                                  : ParameterKind::Scalar;
 }
 
-/// For each result the argument that it is the new value of, if any.
-using Updates = SmallVector<std::optional<unsigned>>;
-
-/// The names and kinds of a function's C parameters: arguments, and results
-/// other than updates of arguments.
+/// The names and kinds of a function's C parameters.
 static CInterface makeInterface(func::FuncOp func, StringRef name,
-                                const Updates &updates) {
-  SmallVector<Type> results;
-  for (auto [type, update] : llvm::zip_equal(func.getResultTypes(), updates))
-    if (!update)
-      results.push_back(type);
+                                const UpdatedArguments &updates) {
   SmallVector<StringRef> wanted;
   if (auto given = func->getAttrOfType<ArrayAttr>(kArgumentNamesAttrName))
     for (Attribute attribute : given)
       if (auto string = dyn_cast<StringAttr>(attribute))
         wanted.push_back(string.getValue());
+  SmallVector<Type> results;
+  for (auto [update, type] : llvm::zip_equal(updates, func.getResultTypes()))
+    if (!update)
+      results.push_back(type);
   SmallVector<std::string> names =
       chooseParameterNames(wanted, func.getArgumentTypes(), results);
   CInterface interface{
@@ -101,8 +100,9 @@ static CInterface makeInterface(func::FuncOp func, StringRef name,
         StringAttr::get(func.getContext(), names[interface.parameters.size()]);
     interface.parameters.push_back({unique, kind, type});
   };
-  for (Type type : func.getArgumentTypes())
-    add(getArgumentKind(type), type);
+  for (auto [number, type] : llvm::enumerate(func.getArgumentTypes()))
+    add(getArgumentKind(type, llvm::is_contained(updates, unsigned(number))),
+        type);
   for (Type type : results)
     add(isa<TensorType>(type) ? ParameterKind::Result
                               : ParameterKind::ScalarResult,
@@ -138,65 +138,31 @@ static void detachUnreadInits(func::FuncOp func) {
   }
 }
 
+/// Let the caller's memory be where tensors are that the function updates.
+static void takeUpdatedMemory(func::FuncOp func,
+                              const UpdatedArguments &updates) {
+  auto b = ImplicitLocOpBuilder::atBlockBegin(func.getLoc(), &func.front());
+  for (BlockArgument argument : func.getArguments()) {
+    if (!llvm::is_contained(updates, argument.getArgNumber()))
+      continue;
+    auto tensor = cast<RankedTensorType>(argument.getType());
+    argument.setType(
+        MemRefType::get(tensor.getShape(), tensor.getElementType()));
+    auto value = bufferization::ToTensorOp::create(
+        b, tensor, argument, /*restrict=*/true, /*writable=*/true);
+    argument.replaceAllUsesExcept(value, value);
+  }
+  func.setType(FunctionType::get(func.getContext(),
+                                 func.front().getArgumentTypes(),
+                                 func.getResultTypes()));
+}
+
 static void markReadOnly(func::FuncOp func) {
   for (BlockArgument argument : func.getArguments())
     if (isa<TensorType>(argument.getType()))
       func.setArgAttr(argument.getArgNumber(),
                       bufferization::BufferizationDialect::kWritableAttrName,
                       BoolAttr::get(func.getContext(), false));
-}
-
-//===----------------------------------------------------------------------===//
-// Arguments that are updated
-//===----------------------------------------------------------------------===//
-
-/// For each result the argument that it is marked to update, if it is. Marks
-/// must fit, and be of different arguments.
-static FailureOr<Updates> getUpdates(func::FuncOp func) {
-  Updates updates(func.getNumResults());
-  for (unsigned result = 0; result < updates.size(); ++result) {
-    Attribute mark = func.getResultAttr(result, WeightAttr::kUpdateName);
-    if (!mark)
-      continue;
-    auto number = dyn_cast<IntegerAttr>(mark);
-    bool fits = number && number.getType().isSignlessInteger(64) &&
-                number.getInt() >= 0 &&
-                number.getInt() < func.getNumArguments() &&
-                !llvm::is_contained(updates, number.getInt());
-    Type type = func.getResultTypes()[result];
-    if (!fits || !isa<RankedTensorType>(type) ||
-        func.getArgumentTypes()[number.getInt()] != type)
-      return func.emitError()
-             << "result " << result << " of '" << func.getName()
-             << "' is marked '" << WeightAttr::kUpdateName
-             << "', which must be the number of an argument that is a tensor "
-                "of "
-                "its type and that no other result updates, but is "
-             << mark;
-    updates[result] = number.getInt();
-  }
-  return updates;
-}
-
-/// Let the argument \p number be memory of the caller, to which is written.
-static void makeWritable(func::FuncOp func, unsigned number) {
-  BlockArgument argument = func.getArgument(number);
-  auto type = cast<RankedTensorType>(argument.getType());
-  auto b = ImplicitLocOpBuilder::atBlockBegin(func.getLoc(), &func.front());
-  argument.setType(MemRefType::get(type.getShape(), type.getElementType()));
-  auto tensor = bufferization::ToTensorOp::create(b, type, argument,
-                                                  /*restrict=*/true,
-                                                  /*writable=*/true);
-  argument.replaceAllUsesExcept(tensor, tensor);
-}
-
-static void makeWritable(func::FuncOp func, const Updates &updates) {
-  for (std::optional<unsigned> argument : updates)
-    if (argument)
-      makeWritable(func, *argument);
-  func.setType(FunctionType::get(func.getContext(),
-                                 func.front().getArgumentTypes(),
-                                 func.getResultTypes()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -225,8 +191,6 @@ static LogicalResult resolveDims(func::FuncOp func) {
   memref::populateResolveRankedShapedTypeResultDimsPatterns(patterns);
   memref::populateResolveShapedTypeResultDimsPatterns(patterns);
   tensor::DimOp::getCanonicalizationPatterns(patterns, func.getContext());
-  bufferization::ToTensorOp::getCanonicalizationPatterns(patterns,
-                                                         func.getContext());
   // Returns must stay where they are, so blocks are not merged.
   GreedyRewriteConfig config;
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
@@ -239,9 +203,10 @@ namespace {
 struct Destination {
   func::ReturnOp ret;
   unsigned result;
-  Value memref;
-  /// The number of the parameter.
+  /// The number of the parameter in C.
   unsigned parameter;
+  Value memref;
+  bool isUpdate;
   SmallVector<cf::AssertOp> checks;
 };
 
@@ -249,15 +214,18 @@ struct Destination {
 class DestinationAdder {
 public:
   DestinationAdder(func::FuncOp func, CInterface &interface,
-                   const Updates &updates)
+                   const UpdatedArguments &updates)
       : func(func), interface(interface), updates(updates) {}
 
   LogicalResult run();
 
 private:
   void addArguments();
-  void addDestinations(unsigned result, Value memref, unsigned parameter);
-  void createChecks(Destination &destination);
+  void addDestination(unsigned result, unsigned parameter, Value memref,
+                      bool isUpdate);
+  bool isUpdated(Value memref);
+  void separateUpdates();
+  void createChecks(Destination &destination, StringRef name);
   bool hoistChecks(const Destination &destination, Operation *anchor);
   void noteExtents(const Destination &destination);
   void materialize(const Destination &destination, bool inPlace);
@@ -265,42 +233,67 @@ private:
 
   func::FuncOp func;
   CInterface &interface;
-  const Updates &updates;
+  const UpdatedArguments &updates;
   SmallVector<Destination> destinations;
 };
 } // namespace
 
+/// Results that are arguments come last: others may still be old values of
+/// these.
 void DestinationAdder::addArguments() {
   unsigned parameter = func.getNumArguments();
   for (unsigned index = 0, e = func.getNumResults(); index < e; ++index) {
     if (updates[index])
       continue;
-    if (auto tensor =
-            dyn_cast<RankedTensorType>(func.getResultTypes()[index])) {
-      auto memref = MemRefType::get(tensor.getShape(), tensor.getElementType());
-      if (failed(func.insertArgument(func.getNumArguments(), memref, {},
-                                     func.getLoc())))
-        llvm_unreachable("a function takes any argument");
-      addDestinations(index, func.getArguments().back(), parameter);
-    }
-    ++parameter;
+    unsigned number = parameter++;
+    auto tensor = dyn_cast<RankedTensorType>(func.getResultTypes()[index]);
+    if (!tensor)
+      continue;
+    auto memref = MemRefType::get(tensor.getShape(), tensor.getElementType());
+    if (failed(func.insertArgument(func.getNumArguments(), memref, {},
+                                   func.getLoc())))
+      llvm_unreachable("a function takes any argument");
+    addDestination(index, number, func.getArguments().back(),
+                   /*isUpdate=*/false);
   }
-  // Written last, as other results may be what arguments were.
   for (auto [index, argument] : llvm::enumerate(updates))
     if (argument)
-      addDestinations(index, func.getArgument(*argument), *argument);
+      addDestination(index, *argument, func.getArgument(*argument),
+                     /*isUpdate=*/true);
 }
 
-void DestinationAdder::addDestinations(unsigned result, Value memref,
-                                       unsigned parameter) {
+void DestinationAdder::addDestination(unsigned result, unsigned parameter,
+                                      Value memref, bool isUpdate) {
   func.walk([&](func::ReturnOp ret) {
-    destinations.push_back({ret, result, memref, parameter, {}});
-    createChecks(destinations.back());
+    destinations.push_back({ret, result, parameter, memref, isUpdate, {}});
+    createChecks(destinations.back(), interface.parameters[parameter].name);
   });
 }
 
-void DestinationAdder::createChecks(Destination &destination) {
-  StringRef name = interface.parameters[destination.parameter].name;
+bool DestinationAdder::isUpdated(Value memref) {
+  auto argument = dyn_cast<BlockArgument>(memref);
+  return argument && argument.getOwner() == &func.front() &&
+         llvm::is_contained(updates, argument.getArgNumber());
+}
+
+/// Copy a result that updates one argument and may be in the memory of another,
+/// as where two are exchanged: writing one would change the other.
+void DestinationAdder::separateUpdates() {
+  for (const Destination &destination : destinations) {
+    if (!destination.isUpdate)
+      continue;
+    func::ReturnOp ret = destination.ret;
+    OpOperand &operand = ret->getOpOperand(destination.result);
+    if (!mayBeInOtherMemory(operand, destination.memref))
+      continue;
+    OpBuilder b(ret);
+    operand.set(bufferization::AllocTensorOp::create(
+        b, func.getLoc(), cast<RankedTensorType>(operand.get().getType()),
+        ValueRange(), operand.get()));
+  }
+}
+
+void DestinationAdder::createChecks(Destination &destination, StringRef name) {
   func::ReturnOp ret = destination.ret;
   ImplicitLocOpBuilder b(ret.getLoc(), ret);
   Value tensor = ret.getOperand(destination.result);
@@ -334,48 +327,38 @@ bool DestinationAdder::hoistChecks(const Destination &destination,
 
 /// The argument's extent that a value is, if it is one.
 static std::optional<ArgumentExtent> getArgumentExtent(Value value) {
-  auto dim = dyn_cast_or_null<ShapedDimOpInterface>(value.getDefiningOp());
-  if (!dim)
+  auto dim = value.getDefiningOp<tensor::DimOp>();
+  if (!dim || !dim.getConstantIndex())
     return std::nullopt;
-  std::optional<int64_t> number = getConstantIntValue(dim.getDimension());
-  if (!number)
-    return std::nullopt;
-  auto argument = dyn_cast<BlockArgument>(dim.getShapedValue());
+  Value source = dim.getSource();
+  if (auto load = source.getDefiningOp<bufferization::ToTensorOp>())
+    source = load.getBuffer();
+  auto argument = dyn_cast<BlockArgument>(source);
   if (!argument || !isa<func::FuncOp>(argument.getOwner()->getParentOp()) ||
       !argument.getOwner()->isEntryBlock())
     return std::nullopt;
-  return ArgumentExtent{argument.getArgNumber(), *number};
+  return ArgumentExtent{argument.getArgNumber(), *dim.getConstantIndex()};
 }
 
 /// Let callers know which extents of a result are those of arguments.
 void DestinationAdder::noteExtents(const Destination &destination) {
-  CParameter &parameter = interface.parameters[destination.parameter];
-  if (parameter.kind != ParameterKind::Result)
-    return;
   for (cf::AssertOp check : destination.checks)
-    parameter.extents.push_back(getArgumentExtent(
-        check.getArg().getDefiningOp<arith::CmpIOp>().getLhs()));
+    interface.parameters[destination.parameter].extents.push_back(
+        getArgumentExtent(
+            check.getArg().getDefiningOp<arith::CmpIOp>().getLhs()));
 }
 
 /// Without \p inPlace, the tensor is computed elsewhere and copied: its extents
-/// are not checked before, or another path of the function has the memory.
-/// Updates of arguments are computed where bufferization decided before.
+/// are not checked before, or another path of the function has the memory. An
+/// argument that is updated has an old value there, too; the copy goes away
+/// where bufferization finds that the new one may overwrite it.
 void DestinationAdder::materialize(const Destination &destination,
                                    bool inPlace) {
   func::ReturnOp ret = destination.ret;
-  ImplicitLocOpBuilder b(ret.getLoc(), ret);
-  Value tensor = ret.getOperand(destination.result);
-  if (updates[destination.result])
-    // In the argument's tensor first, where bufferization sees what still reads
-    // it, as the update of another argument may.
-    for (Operation *user : destination.memref.getUsers())
-      if (auto old = dyn_cast<bufferization::ToTensorOp>(user))
-        tensor = bufferization::MaterializeInDestinationOp::create(
-                     b, tensor.getType(), tensor, old)
-                     .getResult();
+  OpBuilder b(ret);
   bufferization::MaterializeInDestinationOp::create(
-      b, /*result=*/Type(), tensor, destination.memref, /*restrict=*/inPlace,
-      /*writable=*/true);
+      b, ret.getLoc(), /*result=*/Type(), ret.getOperand(destination.result),
+      destination.memref, /*restrict=*/inPlace, /*writable=*/true);
 }
 
 void DestinationAdder::dropTensorResults() {
@@ -388,23 +371,29 @@ void DestinationAdder::dropTensorResults() {
 }
 
 LogicalResult DestinationAdder::run() {
+  takeUpdatedMemory(func, updates);
   markReadOnly(func);
   detachUnreadInits(func);
   addArguments();
   if (failed(resolveDims(func)))
     return func.emitError("the shapes of its results could not be resolved");
   OpBuilder b(&func.front(), func.front().begin());
+  for (Operation &op : func.front())
+    if (auto load = dyn_cast<bufferization::ToTensorOp>(op))
+      if (isUpdated(load.getBuffer()))
+        b.setInsertionPointAfter(load);
   Operation *anchor =
       arith::ConstantIndexOp::create(b, func.getLoc(), 0).getOperation();
   bool hasOneReturn = llvm::count_if(func.getBody(), [](Block &block) {
                         return isa<func::ReturnOp>(block.getTerminator());
                       }) == 1;
+  separateUpdates();
   for (const Destination &destination : destinations) {
-    if (hasOneReturn)
+    if (hasOneReturn && !destination.isUpdate)
       noteExtents(destination);
     // What one path returns need not fit where another one is taken.
-    bool isChecked = hasOneReturn && hoistChecks(destination, anchor);
-    materialize(destination, updates[destination.result] || isChecked);
+    bool isEarly = hasOneReturn && hoistChecks(destination, anchor);
+    materialize(destination, isEarly && !destination.isUpdate);
   }
   anchor->erase();
   dropTensorResults();
@@ -488,10 +477,9 @@ void ResultsToArgumentsPass::runOnOperation() {
     return signalPassFailure();
   keepForCallers(funcs);
   for (func::FuncOp func : funcs) {
-    FailureOr<Updates> updates = getUpdates(func);
+    FailureOr<UpdatedArguments> updates = getUpdatedArguments(func);
     if (failed(updates))
       return signalPassFailure();
-    makeWritable(func, *updates);
     CInterface interface =
         makeInterface(func, prefix + func.getName().str(), *updates);
     func->removeAttr(kArgumentNamesAttrName);

@@ -92,7 +92,8 @@ class Function:
     program's argument, be on the right device, and have the elements of the
     innermost dimension side by side. Scalars are Python numbers. The result is
     returned: allocated, or `out`, which is one array, or a tuple of them if
-    there are several results. A result must not overlap an argument.
+    there are several results. A result must not overlap an argument. Arguments
+    of the kinds `update` and `buffer` are written to, and not returned.
 
     Raises TypeError for a wrong type or dtype, ValueError for a wrong device,
     shape or stride, and RuntimeFailure if the device fails.
@@ -230,7 +231,7 @@ class Function:
         if is_number:
             return None
         try:
-            layout = adapter.inspect(value, parameter["kind"] == "result")
+            layout = adapter.inspect(value, parameter["kind"] != "tensor")
         except (TypeError, ValueError) as error:
             raise self._error(type(error), parameter, str(error)) from None
         if parameter["dtype"] not in layout.dtype.split("|"):

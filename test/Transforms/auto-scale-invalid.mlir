@@ -134,7 +134,7 @@ func.func @other_type(%w: tensor<8x8xf32> {moss.weight = #a}, %p: tensor<8x8xf8E
 #jit = #moss.scheme<f8E4M3FN, global = jit>
 #a = #moss.weight<#moss.optimizer<sgd>>
 // expected-error @+1 {{result 1 is marked to update argument 1, which is no weight whose scale is predicted}}
-func.func @no_weight(%w: tensor<8x8xf32> {moss.weight = #a}, %v: tensor<8x8xf32>, %p: tensor<8x8xf8E4M3FN>)
+func.func @no_weight(%w: tensor<8x8xf32> {moss.weight = #a}, %v: tensor<8x8xf32> {moss.weight = #a}, %p: tensor<8x8xf8E4M3FN>)
     -> (tensor<8x8xf8E4M3FN>, tensor<8x8xf32> {moss.updates = 1}) {
   %g = tensor.empty() : tensor<f32>
   %q:2 = moss.quantize #jit ins(%w : tensor<8x8xf32>) payload(%p : tensor<8x8xf8E4M3FN>) global(%g : tensor<f32>)
@@ -154,3 +154,58 @@ func.func @globals(%w: tensor<8x8xf32> {moss.weight = #a}, %lr: f32 {moss.learni
     -> tensor<8x8xf8E4M3FN>, tensor<f32>
   return %q#0, %w : tensor<8x8xf8E4M3FN>, tensor<8x8xf32>
 }
+
+// -----
+
+#jit = #moss.scheme<f8E4M3FN, global = jit>
+#a = #moss.weight<#moss.optimizer<sgd>>
+// expected-error @+1 {{result 1 is marked to update argument 0, which another result updates}}
+func.func @twice(%w: tensor<8x8xf32> {moss.weight = #a}, %lr: f32 {moss.learning_rate}, %p: tensor<8x8xf8E4M3FN>)
+    -> (tensor<8x8xf32> {moss.updates = 0}, tensor<8x8xf32> {moss.updates = 0}, tensor<8x8xf8E4M3FN>) {
+  %g = tensor.empty() : tensor<f32>
+  %q:2 = moss.quantize #jit ins(%w : tensor<8x8xf32>) payload(%p : tensor<8x8xf8E4M3FN>) global(%g : tensor<f32>)
+    -> tensor<8x8xf8E4M3FN>, tensor<f32>
+  return %w, %w, %q#0 : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf8E4M3FN>
+}
+
+// -----
+
+// A rate may be f32 or f64, but everything else is as it is defined.
+#jit = #moss.scheme<f8E4M3FN, global = jit>
+#a = #moss.weight<#moss.optimizer<adam>, state = globals>
+// expected-error @+1 {{is declared with the type '(f32, i32) -> ()', but moss-auto-scale defines it as '(f64, i64) -> ()'}}
+func.func private @moss_update_scales(f32, i32)
+func.func @declared(%w: tensor<8x8xbf16> {moss.weight = #a}, %p: tensor<8x8xf8E4M3FN>) -> tensor<8x8xf8E4M3FN> {
+  %g = tensor.empty() : tensor<f32>
+  %q:2 = moss.quantize #jit ins(%w : tensor<8x8xbf16>) payload(%p : tensor<8x8xf8E4M3FN>) global(%g : tensor<f32>)
+    -> tensor<8x8xf8E4M3FN>, tensor<f32>
+  return %q#0 : tensor<8x8xf8E4M3FN>
+}
+
+// -----
+
+#jit = #moss.scheme<f8E4M3FN, global = jit>
+#a = #moss.weight<#moss.optimizer<adam>>
+// expected-error @+1 {{is declared, but the module has no such entry point: moss_update_scales is for functions that do not update their weights, moss_get_scales for scales in globals, and <f>_reset_scales for a function f that quantizes a marked weight}}
+func.func private @moss_get_scales() -> tensor<1xf32>
+func.func @no_globals(%w: tensor<8x8xbf16> {moss.weight = #a}, %p: tensor<8x8xf8E4M3FN>) -> tensor<8x8xf8E4M3FN> {
+  %g = tensor.empty() : tensor<f32>
+  %q:2 = moss.quantize #jit ins(%w : tensor<8x8xbf16>) payload(%p : tensor<8x8xf8E4M3FN>) global(%g : tensor<f32>)
+    -> tensor<8x8xf8E4M3FN>, tensor<f32>
+  return %q#0 : tensor<8x8xf8E4M3FN>
+}
+
+// -----
+
+// Nothing is quantized, so that there is nothing to update, and no type to compare with.
+#a = #moss.weight<#moss.optimizer<adam>>
+func.func private @unused(tensor<8x8xbf16> {moss.weight = #a})
+// expected-error @+1 {{must return its last arguments, updated, but is declared with the type '(f32, i64) -> tensor<1xf32>'}}
+func.func private @moss_update_scales(f32, i64) -> tensor<1xf32>
+
+// -----
+
+#a = #moss.weight<#moss.optimizer<adam>>
+func.func private @unused(tensor<8x8xbf16> {moss.weight = #a})
+// expected-error @+1 {{must be declared as () -> tensor<n x f32>, with the number n of marked weights, but is '() -> tensor<?xf32>'}}
+func.func private @moss_get_scales() -> tensor<?xf32>

@@ -106,14 +106,15 @@ module {
 
 // -----
 
-// expected-error@+1 {{result 1 of 'both' is marked 'moss.updates', which must be the number of an argument that is a tensor of its type and that no other result updates, but is 0 : i64}}
-func.func @both(%x: tensor<8xf32>) -> (tensor<8xf32> {moss.updates = 0}, tensor<8xf32> {moss.updates = 0}) {
-  return %x, %x : tensor<8xf32>, tensor<8xf32>
+// expected-error @+1 {{result 0 has another type than argument 0, which it is marked to update}}
+func.func @update(%x: tensor<8xf32>) -> (tensor<8xbf16> {moss.updates = 0}) {
+  %y = arith.truncf %x : tensor<8xf32> to tensor<8xbf16>
+  return %y : tensor<8xbf16>
 }
 
 // -----
 
-// expected-error@+1 {{result 0 of 'other_type' is marked 'moss.updates', which must be the number of an argument that is a tensor of its type and that no other result updates, but is 0 : i64}}
-func.func @other_type(%x: tensor<4xf32>, %y: tensor<8xf32>) -> (tensor<8xf32> {moss.updates = 0}) {
-  return %y : tensor<8xf32>
+// expected-error @+1 {{result 0 is marked to update argument 0, but is not a tensor of known rank}}
+func.func @scalar(%n: i64) -> (i64 {moss.updates = 0}) {
+  return %n : i64
 }

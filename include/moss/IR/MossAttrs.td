@@ -266,8 +266,8 @@ def Moss_WeightAttr : Moss_Attr<"Weight", "weight"> {
     static constexpr StringLiteral kMarkName = "moss.weight";
     /// Marks the i64 argument that counts the finished optimizer steps.
     static constexpr StringLiteral kStepName = "moss.step";
-    /// Marks a result of a function as the updated value of the weight that is
-    /// the argument with this number.
+    /// Marks a result of a function as the updated value of the argument with
+    /// this number, a weight or another tensor.
     static constexpr StringLiteral kUpdateName = "moss.updates";
     /// Marks the argument that is the learning rate of such a function.
     static constexpr StringLiteral kRateName = "moss.learning_rate";

@@ -43,8 +43,16 @@ constexpr StringLiteral kHostAttrName = "moss.host";
 constexpr StringLiteral kAssertionHandlerName = "mossFailAssertion";
 
 /// How a C function uses a parameter. `ScalarResult` is a pointer to host
-/// memory, `Buffer` an argument that is a memref in the program.
-enum class ParameterKind { Scalar, Tensor, Result, Buffer, ScalarResult };
+/// memory, `Buffer` an argument that is a memref in the program, `Update` a
+/// tensor that a result of the function replaces.
+enum class ParameterKind {
+  Scalar,
+  Tensor,
+  Result,
+  Buffer,
+  Update,
+  ScalarResult
+};
 
 /// The name of a kind in the attribute and in JSON.
 StringRef stringifyParameterKind(ParameterKind kind);

@@ -88,7 +88,7 @@ def MossAutoScale : Pass<"moss-auto-scale", "::mlir::ModuleOp"> {
 
     ```mlir
     func.func @layer(%w: tensor<32x64xbf16>, ..., %step: i64, %scales: tensor<1xf32>)
-        -> (tensor<8x32xf32>, tensor<1xf32>) {
+        -> (tensor<8x32xf32>, tensor<1xf32> {moss.updates = ...}) {
       %now = scf.if %is_reset_step -> tensor<1xf32> { ... measured ... } else { scf.yield %scales }
       %s = tensor.extract_slice %now[0] [1] [1] : tensor<1xf32> to tensor<f32>
       %q = moss.quantize #given ins(%w : tensor<32x64xbf16>) scale(%s : tensor<f32>) payload(...) -> ...
@@ -102,7 +102,16 @@ def MossAutoScale : Pass<"moss-auto-scale", "::mlir::ModuleOp"> {
     - `@<f>_reset_scales` for each such function `f`, which measures its weights,
       whatever the step: for loaded checkpoints and other changes from outside;
     - `@moss_init_scales`, which sets scales to NaN, so that weights which were
-      never measured are noticed.
+      never measured are noticed;
+    - `@moss_get_scales` with `state = globals`, which returns a copy of the scales.
+
+    Where the program declares one of these, to call it, the declaration gets the
+    body instead. Its type must be that of the function, but a rate may be f32.
+    If no scale is predicted, as under `scheme=bf16`, declared functions return
+    their last arguments as they are.
+
+    Results that replace arguments are marked `moss.updates`, for
+    `moss-results-to-arguments`.
 
     Steps count from 0: at step 0 and at every multiple of the weight's interval,
     `f` measures. Where the bound grows loose (beta1^2 > beta2), it measures at
@@ -124,8 +133,8 @@ def MossAutoScale : Pass<"moss-auto-scale", "::mlir::ModuleOp"> {
     and functions take only the step; that is for a CPU, as globals are in host
     memory.
 
-    What is marked but not predicted is a missed remark with its reason.
-    Functions whose signature must change must not be called in the module.
+    What is marked but not predicted, or not quantized at all, is a missed remark
+    with its reason. Functions whose signature must change must not be called in the module.
   }];
   let options = [
     ListOption<"weights", "weights", "std::string",
@@ -832,10 +841,11 @@ def MossResultsToArguments : Pass<"moss-results-to-arguments", "::mlir::ModuleOp
       computed in a buffer of its own, checked, and copied.
     - A tensor argument that is only a place to compute into is replaced by a
       new tensor.
-    - A result marked `moss.updates = <number>` is the new value of that argument,
-      as `moss-auto-scale` marks scales: the argument is a memref instead, which is
-      read and written, and the result goes. Two arguments that take each other's
-      place have no order to be written in, which bufferization diagnoses.
+    - A result marked `moss.updates = j` has no argument of its own. Argument j
+      becomes a memref that may be written to, of kind `update`, and the result is
+      materialized there after all others. Where bufferization computes it in
+      place, nothing is copied; a result that may share memory with another such
+      argument is copied first.
     - Other results stay results.
     - Calls inside the module go to a private copy of the function.
     - Names of parameters are those in `moss.argument_names`, as far as C allows.

@@ -4,7 +4,8 @@
 func.func @train(%x: tensor<8x64xbf16>, %gy: tensor<8x32xbf16>, %g: tensor<64x32xf32>,
                  %w: tensor<64x32xf32> {moss.weight = #weight}, %m: tensor<64x32xf32>, %v: tensor<64x32xf32>,
                  %lr: f32 {moss.learning_rate}, %c1: f32, %c2: f32, %y: tensor<8x32xf32>, %gx: tensor<8x64xf32>)
-    -> (tensor<8x32xf32>, tensor<8x64xf32>, tensor<64x32xf32> {moss.updates = 3}, tensor<64x32xf32>, tensor<64x32xf32>) {
+    -> (tensor<8x32xf32>, tensor<8x64xf32>, tensor<64x32xf32> {moss.updates = 3},
+        tensor<64x32xf32> {moss.updates = 4}, tensor<64x32xf32> {moss.updates = 5}) {
   %zero = arith.constant 0.0 : f32
   %wb = arith.truncf %w : tensor<64x32xf32> to tensor<64x32xbf16>
   %y0 = linalg.fill ins(%zero : f32) outs(%y : tensor<8x32xf32>) -> tensor<8x32xf32>

@@ -75,6 +75,17 @@ assert count == 24 and same is z and z.values() == y.values()
 assert library.product(3.0, 1.0625) == (3.1875, 3.1875)
 assert library.product(1.01171875, 1.0) == (1.015625, 1.015625)  # A tie, to even.
 
+a, b = f32(3, 8, 1.0), f32(3, 8, 2.0)
+old = f32(3, 8)
+assert library.rotate(a, b, out=old) is old
+assert (a.values()[5], b.values()[5], old.values()[5]) == (2.0, 3.0, 1.0)
+assert library.cross(a, b) is None
+assert (a.values()[5], b.values()[5]) == (1.0, -2.0)
+fails(ValueError, "another size", library.rotate, f32(3, 8), f32(2, 8), out=old)
+fails(ValueError, "shares memory", library.rotate, a, a, out=old)
+fails(ValueError, "read-only", library.rotate, a,
+      Array("<f4", (3, 8), [0.0] * 24, read_only=True), out=old)
+
 fails(FileNotFoundError, "no shared library", moss.load, "nowhere.so")
 fails(AttributeError, "linear", lambda: library.layer)
 fails(TypeError, "2 arguments, but got 1", library.linear, x, out=y)

@@ -65,3 +65,18 @@ func.func @product(%a: bf16, %b: f16) -> (bf16, f16) {
   %r1 = arith.truncf %p : f32 to f16
   return %r0, %r1 : bf16, f16
 }
+
+// Updates that read what others overwrite, and the old value of one.
+func.func @rotate(%a: tensor<?x8xf32>, %b: tensor<?x8xf32>)
+    -> (tensor<?x8xf32> {moss.updates = 0}, tensor<?x8xf32> {moss.updates = 1}, tensor<?x8xf32>) {
+  %sum = arith.addf %a, %b : tensor<?x8xf32>
+  return %b, %sum, %a : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>
+}
+
+// New values that would be computed in each other's memory.
+func.func @cross(%a: tensor<?x8xf32>, %b: tensor<?x8xf32>)
+    -> (tensor<?x8xf32> {moss.updates = 0}, tensor<?x8xf32> {moss.updates = 1}) {
+  %0 = arith.subf %b, %a : tensor<?x8xf32>
+  %1 = arith.negf %a : tensor<?x8xf32>
+  return %0, %1 : tensor<?x8xf32>, tensor<?x8xf32>
+}

@@ -6,9 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads and writes of tiles by the threads themselves: micro scales, the old
-// value of an accumulated result, and results that the copy engine cannot
-// reach.
+// Reads and writes of tiles by the threads themselves: the old value of an
+// accumulated result, and results that the copy engine cannot reach.
 //
 //===----------------------------------------------------------------------===//
 
@@ -90,92 +89,6 @@ private:
   SmallVector<ClampedIndex> rows, cols;
 };
 
-/// Whether `value` is known to be a multiple of `divisor`.
-static bool isMultipleOf(Value value, int64_t divisor) {
-  if (std::optional<int64_t> constant = getConstantIntValue(value))
-    return *constant % divisor == 0;
-  auto product = value.getDefiningOp<arith::MulIOp>();
-  return product && (isMultipleOf(product.getLhs(), divisor) ||
-                     isMultipleOf(product.getRhs(), divisor));
-}
-
-/// Whether all positions of `op` belong to one group, as those of a tile do
-/// that divides a group.
-static bool isOneGroup(LoadScalesOp op) {
-  int64_t group = op.getGroupOuter();
-  int64_t size = cast<VectorType>(op.getType()).getNumElements();
-  return group != 0 && group % size == 0 && isMultipleOf(op.getOuter(), size);
-}
-
-/// moss.load_scales -> one load per row or column of the thread, or a single
-/// one if these share a scale.
-struct DistributeLoadScales : DistributePattern<LoadScalesOp> {
-  using DistributePattern::DistributePattern;
-
-  LogicalResult
-  matchAndRewrite(LoadScalesOp op, OneToNOpAdaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    FragmentLayout layout = distribution.getLayout(op.getType());
-    Value k = op.getGroupK() == 0
-                  ? indexConstant(b, 0)
-                  : arith::DivUIOp::create(b, op.getK(),
-                                           indexConstant(b, op.getGroupK()))
-                        .getResult();
-    SmallVector<Value> fragments;
-    if (isOneGroup(op)) {
-      Value scale = load(b, op, indexConstant(b, 0), k);
-      fragments.assign(
-          layout.getNumWaves(),
-          vector::BroadcastOp::create(b, layout.getFragmentType(), scale));
-      rewriter.replaceOpWithMultiple(op, {fragments});
-      return success();
-    }
-    // Positions differ by constants, so that all loads share an address.
-    Value first = toIndex(b, layout.isPerRow()
-                                 ? distribution.getElementRow(b, layout, 0, 0)
-                                 : distribution.getElementCol(b, 0));
-    for (int64_t wave = 0; wave < layout.getNumWaves(); ++wave) {
-      SmallVector<Value> elements;
-      for (int64_t i = 0; i < layout.getFragmentSize(); ++i) {
-        int64_t distance =
-            layout.isPerRow() ? wave * kWaveRows + 8 * i : 8 * (i / 2) + i % 2;
-        Value position =
-            arith::AddIOp::create(b, first, indexConstant(b, distance));
-        elements.push_back(load(b, op, position, k));
-      }
-      fragments.push_back(vector::FromElementsOp::create(
-          b, layout.getFragmentType(), elements));
-    }
-    rewriter.replaceOpWithMultiple(op, {fragments});
-    return success();
-  }
-
-private:
-  static Value load(ImplicitLocOpBuilder &b, LoadScalesOp op, Value offset,
-                    Value k) {
-    Value outer = arith::AddIOp::create(b, op.getOuter(), offset);
-    int64_t size = cast<VectorType>(op.getType()).getNumElements();
-    ClampedIndex clamped{outer, Value()};
-    if (!isMultipleOf(op.getOuter(), size) ||
-        !isMultipleOf(op.getBound(), size))
-      clamped = ClampedIndex::create(b, outer, op.getBound());
-    Value group = clamped.index;
-    if (op.getGroupOuter() == 0)
-      group = indexConstant(b, 0);
-    else if (op.getGroupOuter() > 1)
-      group = arith::DivUIOp::create(b, group,
-                                     indexConstant(b, op.getGroupOuter()));
-    Value scale =
-        memref::LoadOp::create(b, op.getSource(), ValueRange{group, k});
-    if (!clamped.inside)
-      return scale;
-    Value one =
-        arith::ConstantOp::create(b, b.getFloatAttr(scale.getType(), 1.0));
-    return arith::SelectOp::create(b, clamped.inside, scale, one);
-  }
-};
-
 /// vector.transfer_read of an old result -> a load per element, zero outside.
 struct DistributeRead : DistributePattern<vector::TransferReadOp> {
   using DistributePattern::DistributePattern;
@@ -242,6 +155,6 @@ struct DistributeElementWrite : DistributePattern<vector::TransferWriteOp> {
 void moss::populateDistributeMemoryPatterns(const TypeConverter &converter,
                                             const DistributionContext &context,
                                             RewritePatternSet &patterns) {
-  patterns.add<DistributeLoadScales, DistributeRead, DistributeElementWrite>(
+  patterns.add<DistributeRead, DistributeElementWrite>(
       converter, patterns.getContext(), context);
 }

@@ -66,7 +66,6 @@ protected:
 
 private:
   Value getBoxBase();
-  void emitBarrier();
   void fillBoxBF16(Value box, ArrayRef<Value> elements);
   void fillBoxF32(Value box, ArrayRef<Value> elements);
 };
@@ -139,13 +138,6 @@ void StoreEmitter::emitForLeader(llvm::function_ref<void()> body) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
   body();
-}
-
-/// A barrier of this warpgroup alone: ids from 1, one per consumer.
-void StoreEmitter::emitBarrier() {
-  Value id = arith::AddIOp::create(b, distribution.position.consumer, i32(1));
-  NVVM::BarrierOp::create(b, Type(), id, i32(128), NVVM::BarrierReductionAttr(),
-                          Value());
 }
 
 /// 64 x 64 bf16 by stmatrix: each instruction stores 16 rows of 16 columns of
@@ -226,14 +218,14 @@ void StoreEmitter::emit(ValueRange fragments) {
       // The first round skips `shift` boxes, which those before it did not.
       bool isFirstRound = count + shift < kStoreBuffers;
       awaitBox(kStoreBuffers - 1 - (isFirstRound ? shift : 0));
-      emitBarrier();
+      distribution.emitBarrier(b);
       ArrayRef<Value> part = ArrayRef(elements).slice(first, perBox);
       if (elementType.isF32())
         fillBoxF32(box, part);
       else
         fillBoxBF16(box, part);
       publishBox();
-      emitBarrier();
+      distribution.emitBarrier(b);
       drainBox(box, row, i32(2 * first));
     }
   }

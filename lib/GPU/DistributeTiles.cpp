@@ -224,6 +224,10 @@ LogicalResult DistributeTilesPass::distribute(WarpSpecializeOp roles) {
   distribution.consumers = roles.getNumConsumers();
   distribution.position =
       ThreadPosition::create(b, roles.getConsumer().getArgument(0));
+  roles.getConsumer().walk([&](LoadScalesOp load) {
+    if (isReadInWindows(load, distribution.consumers))
+      distribution.windowed.insert(load);
+  });
 
   // Constants outside the roles are copied in, so that they convert with them.
   roles.getConsumer().walk([&](Operation *op) {
@@ -283,6 +287,7 @@ LogicalResult DistributeTilesPass::distribute(WarpSpecializeOp roles) {
   patterns.add<DistributeBroadcast>(converter, context, distribution);
   populateDistributeMmaPatterns(converter, distribution, patterns);
   populateDistributeRescalePatterns(converter, distribution, patterns);
+  populateDistributeScalesPatterns(converter, distribution, patterns);
   populateDistributeMemoryPatterns(converter, distribution, patterns);
   populateDistributeStorePatterns(converter, distribution, patterns);
   return applyPartialConversion(roles, target, std::move(patterns));

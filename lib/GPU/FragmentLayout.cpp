@@ -55,6 +55,12 @@ Value DistributionContext::getElementCol(ImplicitLocOpBuilder &b,
                                i32Constant(b, 8 * (c / 2) + c % 2));
 }
 
+void DistributionContext::emitBarrier(ImplicitLocOpBuilder &b) const {
+  Value id = arith::AddIOp::create(b, position.consumer, i32Constant(b, 1));
+  NVVM::BarrierOp::create(b, Type(), id, i32Constant(b, 128),
+                          NVVM::BarrierReductionAttr(), Value());
+}
+
 void moss::setInsertionPointEarly(OpBuilder &builder, Operation *op,
                                   ValueRange operands) {
   Operation *last = nullptr;

@@ -86,6 +86,8 @@ struct ThreadPosition {
 struct DistributionContext {
   int64_t consumers;
   ThreadPosition position;
+  /// Loads of scales that go through windows in shared memory.
+  SetVector<Operation *> windowed;
 
   FragmentLayout getLayout(Type tile) const {
     return FragmentLayout(cast<VectorType>(tile), consumers);
@@ -96,6 +98,8 @@ struct DistributionContext {
   /// Tile row of a thread's element `r` (0 or 1) in a wave; an i32.
   Value getElementRow(ImplicitLocOpBuilder &b, FragmentLayout layout,
                       int64_t wave, int64_t r) const;
+  /// A barrier of this warpgroup alone: ids from 1, one per consumer.
+  void emitBarrier(ImplicitLocOpBuilder &b) const;
   /// Tile column of a thread's column element `c` (0 to N / 4); an i32.
   Value getElementCol(ImplicitLocOpBuilder &b, int64_t c) const;
 };
@@ -109,6 +113,10 @@ void setInsertionPointEarly(OpBuilder &builder, Operation *op,
 /// Whether `op` transfers a tile from or to a two-dimensional memref as it is:
 /// neither permuted nor masked.
 bool isPlainTransfer(VectorTransferOpInterface op);
+
+/// Whether `op` reads scales that change along K in the loop of the products,
+/// which its consumers read several groups at a time, into shared memory.
+bool isReadInWindows(LoadScalesOp op, int64_t consumers);
 
 /// A pattern of moss-distribute-tiles that needs to know the thread.
 template <typename OpT> struct DistributePattern : OpConversionPattern<OpT> {
@@ -128,6 +136,9 @@ void populateDistributeMmaPatterns(const TypeConverter &converter,
 void populateDistributeRescalePatterns(const TypeConverter &converter,
                                        const DistributionContext &context,
                                        RewritePatternSet &patterns);
+void populateDistributeScalesPatterns(const TypeConverter &converter,
+                                      const DistributionContext &context,
+                                      RewritePatternSet &patterns);
 void populateDistributeMemoryPatterns(const TypeConverter &converter,
                                       const DistributionContext &context,
                                       RewritePatternSet &patterns);

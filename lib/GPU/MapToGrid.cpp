@@ -123,6 +123,16 @@ static Type getOperandType(scf::ForallOp forall) {
   return elementType;
 }
 
+/// Whether the loop reads scales that change along K.
+static bool readsScalesAlongK(scf::ForallOp forall) {
+  return forall
+      .walk([](LoadScalesOp load) {
+        return getConstantIntValue(load.getK()) ? WalkResult::advance()
+                                                : WalkResult::interrupt();
+      })
+      .wasInterrupted();
+}
+
 /// Whether the loop is one over the tiles of a result, as its schedule says;
 /// emits an error if not.
 static LogicalResult checkMappable(scf::ForallOp forall) {
@@ -172,6 +182,11 @@ struct MapToGridPass : moss::impl::MossMapToGridBase<MapToGridPass> {
                               schedule, getOperandType(forall), TileSums());
       if (failed(budget))
         return signalPassFailure();
+      ScaleWindows windows =
+          getScaleWindows(target, budget->shared, schedule.getTileM(),
+                          schedule.getTileN(), schedule.getConsumers());
+      if (readsScalesAlongK(forall) && windows.fit)
+        budget->shared.totalBytes += windows.totalBytes;
       GridMapper(forall, schedule, *budget).run();
     }
   }

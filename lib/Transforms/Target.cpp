@@ -49,6 +49,29 @@ SharedMemoryLayout moss::getSharedMemoryLayout(ChannelType channel,
   return getSharedMemoryLayout(channel.getStages(), stageBytes, consumers);
 }
 
+ScaleWindows moss::getScaleWindows(const TargetInfo &target,
+                                   const SharedMemoryLayout &layout,
+                                   int64_t tileM, int64_t tileN,
+                                   int64_t consumers) {
+  auto getBytes = [](int64_t positions) {
+    return kScaleWindowGroups * (positions + kScaleWindowPadding) * 4;
+  };
+  ScaleWindows windows;
+  windows.offset = layout.totalBytes;
+  windows.colsOffset = getBytes(tileM / consumers);
+  windows.bytesPerConsumer = windows.colsOffset + getBytes(tileN);
+  windows.totalBytes = consumers * windows.bytesPerConsumer;
+  windows.fit = windows.offset + windows.totalBytes <= target.sharedMemory;
+  return windows;
+}
+
+ScaleWindows moss::getScaleWindows(ChannelType channel, int64_t consumers) {
+  ArrayRef<VectorType> tiles = channel.getTiles();
+  return getScaleWindows(
+      *lookupTarget("sm_90a"), getSharedMemoryLayout(channel, consumers),
+      tiles[0].getDimSize(0), tiles[1].getDimSize(0), consumers);
+}
+
 /// Registers per thread of the two roles: multiples of 8 that exhaust the
 /// register file, as setmaxnreg wants them.
 static std::pair<int64_t, int64_t> splitRegisters(const TargetInfo &target,
@@ -164,6 +187,13 @@ static int64_t chooseTileK(ScaledMatmulOp op, int64_t preferred) {
   return std::max(tileK, kMinTileK);
 }
 
+/// Whether scales change with the partial sums of single tiles along K.
+static bool appliesScalesInLoop(ScaledMatmulOp op, int64_t tileK) {
+  return getTileSums(op, tileK).tiles == 1 &&
+         !(op.getLhsScheme().isConstantAlongK() &&
+           op.getRhsScheme().isConstantAlongK());
+}
+
 namespace {
 /// A tile of the result and the warpgroups that share its rows.
 struct TileShape {
@@ -194,17 +224,12 @@ static TileShape chooseTile(const TargetInfo &target, ScaledMatmulOp op,
     return {128, 128, 2};
   if (!sums.hasPartial)
     return {128, 256, 2};
-  // A thread holds a quarter of a tile's column scales besides the sums, while
-  // they change along K, unless all columns share one.
-  SchemeAttr rhs = op.getRhsScheme();
-  if (!rhs.isConstantAlongK() && rhs.getGroupOuter() != 0 &&
-      rhs.getGroupOuter() % 128 != 0)
-    return {128, 128, 2};
   TileShape twoWaves{256, 128, 2}, threeConsumers{192, 128, 3};
-  // Scales of rows that are read in the loop take time to arrive, which the
-  // third consumer hides: 1 to 6 % faster with E8M0 scales and 8 to 11 % with
-  // FP32 scales for K of 4096 and 8192, but 2 to 4 % slower for 16384.
-  if (!op.getLhsScheme().isConstantAlongK() || !rhs.isConstantAlongK())
+  // Scales that are read in the loop take time to arrive, which the third
+  // consumer hides, and windows of them in shared memory suit its smaller
+  // share.
+  if (!op.getLhsScheme().isConstantAlongK() ||
+      !op.getRhsScheme().isConstantAlongK())
     return threeConsumers;
   if (!cast<ShapedType>(op.getInit().getType()).hasStaticShape())
     return twoWaves;
@@ -233,7 +258,11 @@ ScheduleAttr moss::chooseSchedule(const TargetInfo &target, ScaledMatmulOp op,
   int64_t stages = 1;
   if (!isCPU) {
     // As many stages as fit beside the output boxes, with their barriers.
-    int64_t fixed = getSharedMemoryLayout(0, 0, consumers).totalBytes;
+    SharedMemoryLayout empty = getSharedMemoryLayout(0, 0, consumers);
+    int64_t fixed = empty.totalBytes;
+    if (appliesScalesInLoop(op, tileK))
+      fixed +=
+          getScaleWindows(target, empty, tileM, tileN, consumers).totalBytes;
     int64_t perStage = (tileM + tileN) * tileK * elementBytes + 16;
     stages =
         std::clamp<int64_t>((target.sharedMemory - fixed) / perStage, 1, 8);

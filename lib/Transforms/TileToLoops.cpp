@@ -70,8 +70,6 @@ private:
   SmallVector<bool> getInBounds(Value memref, ArrayRef<int64_t> tile);
   Value loadTile(const Operand &operand, Value outer, Value k);
   Value loadScales(const Operand &operand, Value outer, Value k);
-  bool hasScalePerTile(const Operand &operand, int64_t chain);
-  Value loadScaleOfTile(const Operand &operand, Value outer, Value k);
   Value multiply(Value m, Value n, Value k, Value acc);
   Value multiplyInterval(Value m, Value n, Value k, Value kEnd);
   Value emitSum(Value m, Value n);
@@ -127,30 +125,6 @@ Value TileLoopEmitter::loadScales(const Operand &operand, Value outer,
       operand.scheme.getGroupK());
 }
 
-/// Whether a tile lies within one micro group, whose scale changes with every
-/// partial sum of \p chain elements and is no power of two. Such a scale cannot
-/// leave the loop, and as a scalar is cheaper there than one per row or column.
-bool TileLoopEmitter::hasScalePerTile(const Operand &operand, int64_t chain) {
-  SchemeAttr scheme = operand.scheme;
-  return operand.micro && !scheme.isMicroPowerOfTwo() &&
-         scheme.getGroupK() == chain &&
-         scheme.getGroupOuter() % operand.tileOuter == 0;
-}
-
-/// The scale of such a tile; one of the operand's groups, which begin at tiles.
-Value TileLoopEmitter::loadScaleOfTile(const Operand &operand, Value outer,
-                                       Value k) {
-  auto divide = [&](Value position, int64_t group) -> Value {
-    if (group == 0)
-      return index(0);
-    return arith::DivUIOp::create(b, position, index(group));
-  };
-  return memref::LoadOp::create(
-      b, operand.micro,
-      ValueRange{divide(outer, operand.scheme.getGroupOuter()),
-                 divide(k, operand.scheme.getGroupK())});
-}
-
 //===----------------------------------------------------------------------===//
 // Sums
 //===----------------------------------------------------------------------===//
@@ -189,23 +163,15 @@ Value TileLoopEmitter::emitSum(Value m, Value n) {
         OpBuilder::InsertionGuard guard(b);
         b.setInsertionPointToEnd(args.front().getParentBlock());
         // Scales before products: what is computed from them need not wait.
-        Value r = rows, c = cols;
-        SmallVector<Value> scalars;
-        if (hasScalePerTile(lhs, chain))
-          scalars.push_back(loadScaleOfTile(lhs, m, k));
-        else if (!rows)
-          r = loadScales(lhs, m, k);
-        if (hasScalePerTile(rhs, chain))
-          scalars.push_back(loadScaleOfTile(rhs, n, k));
-        else if (!cols)
-          c = loadScales(rhs, n, k);
+        Value r = rows ? rows : loadScales(lhs, m, k);
+        Value c = cols ? cols : loadScales(rhs, n, k);
         Value partial =
             chain == schedule.getTileK()
                 ? multiply(m, n, k, zero)
                 : multiplyInterval(m, n, k,
                                    arith::AddIOp::create(b, k, index(chain)));
-        if (r || c || !scalars.empty())
-          partial = RescaleOp::create(b, partial, r, c, scalars);
+        if (r || c)
+          partial = RescaleOp::create(b, partial, r, c, ValueRange{});
         Value sum = arith::AddFOp::create(b, args.front(), partial);
         scf::YieldOp::create(b, sum);
       });

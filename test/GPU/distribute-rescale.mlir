@@ -10,8 +10,7 @@ gpu.module @m {
   // CHECK-LABEL: gpu.func @rows_and_block(
   // CHECK-SAME:  i32, %[[E:[a-z0-9_]+]]: memref<?x?xf32>, %[[F:[a-z0-9_]+]]: memref<?x?xf32>,
   // CHECK-COUNT-4: memref.load %[[E]]
-  // CHECK:         %[[LOADED:[a-z0-9_]+]] = memref.load %[[F]]
-  // CHECK:         %[[BLOCK:[a-z0-9_]+]] = arith.select %{{.*}}, %[[LOADED]], %{{.*}} : f32
+  // CHECK:         %[[BLOCK:[a-z0-9_]+]] = memref.load %[[F]]
   // CHECK-NOT:     memref.load %[[F]]
   // CHECK:         %[[P0:[a-z0-9_]+]] = nvvm.wgmma.mma_async
   // CHECK:         nvvm.wgmma.wait.group.sync.aligned 0

@@ -58,8 +58,8 @@ func.func @promoted(%a: memref<512x1024xf8E4M3FN>, %b: memref<512x1024xf8E4M3FN>
 // of the smaller stages fit.
 // CHECK-LABEL: func @narrow_k(
 // CHECK: schedule(<tile = [192, 128, 64], stages = 8,
-// CHECK: schedule(<tile = [128, 128, 32], stages = 8,
-// CHECK: schedule(<tile = [128, 128, 64], stages = 8,
+// CHECK: schedule(<tile = [192, 128, 32], stages = 8,
+// CHECK: schedule(<tile = [192, 128, 64], stages = 8,
 // CPU-LABEL: func @narrow_k(
 // CPU: schedule(<tile = [32, 32, 64],
 // CPU: schedule(<tile = [32, 32, 32],
@@ -120,11 +120,11 @@ func.func @rounds(%a: memref<4096x4096xf8E4M3FN>, %b: memref<4096x4096xf8E4M3FN>
 #groups = #moss.scheme<f8E4M3FN, micro = f32, group = [1, 128], global = unit, rounding = ceil>
 #blocks = #moss.scheme<f8E4M3FN, micro = f32, group = [128, 128], global = unit, rounding = ceil>
 
-// Three consumers hide the loads of row scales; a scale per column needs the
-// registers of a wave, which one scale for all columns does not.
+// Three consumers hide the loads of scales, those of columns too; windows of
+// both fit beside the ring.
 // CHECK-LABEL: func @scales_along_k(
 // CHECK: schedule(<tile = [192, 128, 128], stages = 4, consumers = 3,
-// CHECK: schedule(<tile = [128, 128, 128], stages = 6, consumers = 2,
+// CHECK: schedule(<tile = [192, 128, 128], stages = 4, consumers = 3,
 func.func @scales_along_k(%a: memref<?x512xf8E4M3FN>, %am: memref<?x4xf32>, %b: memref<512x512xf8E4M3FN>,
                           %bb: memref<4x4xf32>, %bg: memref<512x4xf32>, %c: memref<?x512xf32>) {
   moss.scaled_matmul #moss.accumulate<promoted(128)>

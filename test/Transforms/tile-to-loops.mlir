@@ -129,43 +129,17 @@ func.func @groups_along_k(%a: memref<64x1024xf8E4M3FN>, %am: memref<64x8xf8E8M0F
   return
 }
 
-// f32 micro scales of blocks, which hold whole tiles: a scale for the tile.
+// f32 micro scales of blocks, on the columns only.
 // CHECK-LABEL: func @f32_blocks(
-// CHECK-SAME:    %[[BM:[a-z0-9_]+]]: memref<1x8xf32>
-// CHECK:         scf.forall (%{{.*}}, %[[N:[a-z0-9_]+]]) =
 // CHECK:         scf.for %[[K:[a-z0-9_]+]] =
-// CHECK-NOT:       moss.load_scales
-// CHECK:           %[[IN:[a-z0-9_]+]] = arith.divui %[[N]], %{{.*}}
-// CHECK:           %[[IK:[a-z0-9_]+]] = arith.divui %[[K]], %{{.*}}
-// CHECK:           %[[F:[a-z0-9_]+]] = memref.load %[[BM]][%[[IN]], %[[IK]]]
-// CHECK:           moss.rescale %{{.*}} by(%[[F]]) : vector<32x32xf32>
+// CHECK:           %[[F:[a-z0-9_]+]] = moss.load_scales %{{.*}}[%{{.*}}, %[[K]]] bound(%{{.*}}) group [128, 128] : memref<1x8xf32> -> vector<1x32xf32>
+// CHECK:           moss.rescale %{{.*}} cols(%[[F]] : vector<1x32xf32>) : vector<32x32xf32>
 func.func @f32_blocks(%a: memref<64x1024xf8E4M3FN>, %b: memref<64x1024xf8E4M3FN>, %bm: memref<1x8xf32>, %c: memref<64x64xf32>) {
   moss.scaled_matmul #moss.accumulate<promoted(128)>
     lhs(#tensor, %a : memref<64x1024xf8E4M3FN>)
     rhs(#f32k128, %b : memref<64x1024xf8E4M3FN>) micro(%bm : memref<1x8xf32>)
     outs(%c : memref<64x64xf32>)
     schedule(<tile = [32, 32, 128], stages = 1, consumers = 1, raster = 1, blocks = 1>)
-  return
-}
-
-// A tile of two blocks has a scale for each column, and so has one whose partial
-// sums are shorter than the blocks, which can wait for the boundary.
-// CHECK-LABEL: func @f32_wide_tiles(
-// CHECK:           %[[F:[a-z0-9_]+]] = moss.load_scales {{.*}} group [128, 128] : memref<2x8xf32> -> vector<1x256xf32>
-// CHECK:           moss.rescale %{{.*}} cols(%[[F]] : vector<1x256xf32>)
-// CHECK:           %[[G:[a-z0-9_]+]] = moss.load_scales {{.*}} group [128, 128] : memref<2x8xf32> -> vector<1x32xf32>
-// CHECK:           moss.rescale %{{.*}} cols(%[[G]] : vector<1x32xf32>)
-func.func @f32_wide_tiles(%a: memref<64x1024xf8E4M3FN>, %b: memref<256x1024xf8E4M3FN>, %bm: memref<2x8xf32>, %c: memref<64x256xf32>) {
-  moss.scaled_matmul #moss.accumulate<promoted(128)>
-    lhs(#tensor, %a : memref<64x1024xf8E4M3FN>)
-    rhs(#f32k128, %b : memref<256x1024xf8E4M3FN>) micro(%bm : memref<2x8xf32>)
-    outs(%c : memref<64x256xf32>)
-    schedule(<tile = [32, 256, 128], stages = 1, consumers = 1, raster = 1, blocks = 1>)
-  moss.scaled_matmul #moss.accumulate<promoted(64)>
-    lhs(#tensor, %a : memref<64x1024xf8E4M3FN>)
-    rhs(#f32k128, %b : memref<256x1024xf8E4M3FN>) micro(%bm : memref<2x8xf32>)
-    outs(%c : memref<64x256xf32>)
-    schedule(<tile = [32, 32, 64], stages = 1, consumers = 1, raster = 1, blocks = 1>)
   return
 }
 

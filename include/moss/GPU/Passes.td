@@ -201,6 +201,12 @@ def MossDistributeTiles : Pass<"moss-distribute-tiles", "::mlir::gpu::GPUModuleO
     scales and old results are loaded, and results stored, by element; and
     `moss.store_tile` goes through swizzled shared memory.
 
+    Scales that change along K, in the loop of the products, are read 8 groups at a
+    time into windows in shared memory, if it has room for them: a thread that read
+    one scale in each iteration would take a sector of 32 bytes from L2 for it. The
+    windows are each consumer's own, for its rows and for all columns. E8M0 scales
+    of rows alone, of up to 64 groups along K, stay in L1 and are loaded by element.
+
     ```mlir
     %s = arith.addf %c, %p : vector<256x128xf32>
     // becomes, for two consumers with two waves each

@@ -965,8 +965,7 @@ def MossTileToLoops : Pass<"moss-tile-to-loops"> {
     loop over tiles of the result around a loop over K on tile values. The loop
     is naive: micro scales are applied to the partial sum of every iteration, as
     the scheme says, and global scales after the loop. `moss-hoist-dequant`
-    improves on it. An f32 micro scale that all of a tile shares, and that changes
-    with every partial sum, is read as a scalar.
+    improves on it.
 
     Tiles at the edge of an operand read zeros past its bounds, and writes past
     the bounds of the result are dropped. If the promotion interval exceeds the

@@ -67,6 +67,31 @@ SharedMemoryLayout getSharedMemoryLayout(int64_t stages, int64_t stageBytes,
 SharedMemoryLayout getSharedMemoryLayout(ChannelType channel,
                                          int64_t consumers);
 
+/// Groups along K of a window of micro scales in shared memory, a power of two:
+/// f32 scales that fill a sector of L2, 32 bytes, of which a step along K alone
+/// would use four.
+inline constexpr int64_t kScaleWindowGroups = 8;
+/// Elements between the scales of one group and the next, besides these.
+inline constexpr int64_t kScaleWindowPadding = 4;
+
+/// Where consumers keep windows of the micro scales that change along K: each
+/// has one for its rows, at `offset` from the base of shared memory and behind
+/// the rest, and one for the columns, at `colsOffset` from the first.
+struct ScaleWindows {
+  int64_t offset, colsOffset, bytesPerConsumer, totalBytes;
+  /// Whether shared memory has room for them.
+  bool fit;
+};
+
+/// The windows of a kernel on tiles of \p tileM x \p tileN, whose shared memory
+/// is laid out as \p layout.
+ScaleWindows getScaleWindows(const TargetInfo &target,
+                             const SharedMemoryLayout &layout, int64_t tileM,
+                             int64_t tileN, int64_t consumers);
+
+/// The windows beside the ring of a channel on sm_90a.
+ScaleWindows getScaleWindows(ChannelType channel, int64_t consumers);
+
 /// What a kernel takes of a multiprocessor, all derived from the schedule.
 struct KernelBudget {
   int64_t threads;

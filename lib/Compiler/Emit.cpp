@@ -36,16 +36,24 @@ static constexpr StringLiteral kDescriptionName = "moss_module_description";
 // LLVM IR
 //===----------------------------------------------------------------------===//
 
-/// The level for host code. That of a program for a GPU is what is around
-/// launches: it takes no time worth saving when it runs, but LLVM's optimizers
-/// minutes where a function has thousands of them.
-static unsigned getHostLevel(const CompileOptions &options) {
-  return options.lowering.target == "cpu" ? options.optLevel : 0;
+/// LLVM's optimizers and register allocation take minutes on functions of
+/// thousands of kernel launches, and a launch is no faster for it.
+static constexpr unsigned kMaxOptimizedHostCode = 10000;
+
+/// The level for code on the host: for a GPU, that is what is around launches,
+/// and not optimized if it is large.
+static unsigned getHostLevel(const CompileOptions &options,
+                             const llvm::Module &module) {
+  bool isForGPU = options.lowering.target != "cpu";
+  return isForGPU && module.getInstructionCount() > kMaxOptimizedHostCode
+             ? 0
+             : options.optLevel;
 }
 
 /// The machine of this process, with code that can be anywhere in memory.
 static std::unique_ptr<llvm::TargetMachine>
-createTargetMachine(const CompileOptions &options, Location loc) {
+createTargetMachine(const CompileOptions &options, unsigned optLevel,
+                    Location loc) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
@@ -64,7 +72,7 @@ createTargetMachine(const CompileOptions &options, Location loc) {
                   std::string(feature.second ? "+" : "-") +
                   feature.first().str();
   std::string cpu = isNative ? llvm::sys::getHostCPUName().str() : options.cpu;
-  auto level = static_cast<llvm::CodeGenOptLevel>(getHostLevel(options));
+  auto level = static_cast<llvm::CodeGenOptLevel>(optLevel);
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
       triple, cpu, features, llvm::TargetOptions(), llvm::Reloc::PIC_,
       /*CM=*/std::nullopt, level));
@@ -114,18 +122,19 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
 std::unique_ptr<llvm::Module>
 moss::translateToLLVM(ModuleOp module, llvm::LLVMContext &context,
                       const CompileOptions &options) {
-  std::unique_ptr<llvm::TargetMachine> machine =
-      createTargetMachine(options, UnknownLoc::get(module.getContext()));
-  if (!machine)
-    return nullptr;
   std::unique_ptr<llvm::Module> result =
       translateModuleToLLVMIR(module, context, "moss");
   if (!result)
     return nullptr;
+  unsigned level = getHostLevel(options, *result);
+  std::unique_ptr<llvm::TargetMachine> machine =
+      createTargetMachine(options, level, UnknownLoc::get(module.getContext()));
+  if (!machine)
+    return nullptr;
   result->setTargetTriple(machine->getTargetTriple());
   result->setDataLayout(machine->createDataLayout());
   addDescription(*result, describeProgram(module));
-  optimize(*result, *machine, getHostLevel(options));
+  optimize(*result, *machine, level);
   return result;
 }
 
@@ -137,7 +146,7 @@ LogicalResult moss::emitMachineCode(llvm::Module &module, bool asAssembly,
                                     const CompileOptions &options, Location loc,
                                     llvm::raw_pwrite_stream &os) {
   std::unique_ptr<llvm::TargetMachine> machine =
-      createTargetMachine(options, loc);
+      createTargetMachine(options, getHostLevel(options, module), loc);
   if (!machine)
     return failure();
   llvm::legacy::PassManager pm;

@@ -24,14 +24,19 @@ def _is_static(size):
     return isinstance(size, int)
 
 
+def _spell_shape(parameter):
+    """The extents of an array as in `[?, 64]`."""
+    sizes = [str(size) if _is_static(size) else "?"
+             for size in parameter["shape"]]
+    return f"[{', '.join(sizes)}]"
+
+
 def _spell(parameter):
     """A parameter as in `x: bf16[?, 64]`."""
     text = f"{parameter['name']}: {parameter['dtype']}"
     if "scalar" in parameter["kind"]:
         return text
-    sizes = [str(size) if _is_static(size) else "?"
-             for size in parameter["shape"]]
-    return f"{text}[{', '.join(sizes)}]"
+    return text + _spell_shape(parameter)
 
 
 def _c_types(parameter):
@@ -80,7 +85,7 @@ class _Plan(NamedTuple):
     """What calls whose arrays have the same layouts have in common."""
 
     adapter: Any  # Of the first array.
-    call: list  # The C arguments, with None where each call puts its own.
+    call: list  # The C arguments, with zeros where each call puts its own.
     device: Optional[int]
     allocators: list  # Of each result that no memory is given for.
 
@@ -131,8 +136,10 @@ class Function:
                           parameter["dtype"])
                          for index, parameter in enumerate(self.results)
                          if parameter["kind"] == "scalar-result"]
-        entry.argtypes = types + [ctypes.c_void_p]  # The stream.
         entry.restype = ctypes.c_int32
+        # Arguments are objects of these types already, which ctypes passes on
+        # in half the time that a conversion by `argtypes` takes.
+        self._types = types + [ctypes.c_void_p]  # The stream.
 
     @property
     def signature(self):
@@ -161,12 +168,13 @@ class Function:
             adapters.append(plan.adapter)
         call = plan.call.copy()
         for slot, adapter, value in zip(self._slots, adapters, values):
-            call[slot] = adapter.address(value)
+            call[slot] = ctypes.c_void_p(adapter.address(value))
         for slot, index, parameter in self._scalars:
-            call[slot] = _encode(self.name, parameter, values[index])
+            call[slot] = self._types[slot](
+                _encode(self.name, parameter, values[index]))
         numbers = [_SCALARS[dtype]() for _, _, dtype in self._numbers]
         for (_, slot, _), number in zip(self._numbers, numbers):
-            call[slot] = ctypes.addressof(number)
+            call[slot] = ctypes.c_void_p(ctypes.addressof(number))
         if plan.device is None:
             status = self._entry(*call)
         else:
@@ -186,7 +194,7 @@ class Function:
         if outs not in (0, len(self._arrays)):
             raise TypeError(f"{self.signature} has {len(self._arrays)} arrays "
                             f"as results, but 'out' has {outs}")
-        call = [None] * len(self._entry.argtypes)
+        call = [kind() for kind in self._types]
         layouts = []
         for slot, parameter, value, adapter in zip(
                 self._slots, self._parameters, values, adapters):
@@ -253,7 +261,7 @@ class Function:
                 _is_static(wanted) and wanted != size
                 for wanted, size in zip(shape, layout.shape)):
             raise self._error(ValueError, parameter,
-                              f"must have the shape of {_spell(parameter)}, "
+                              f"must have shape {_spell_shape(parameter)}, "
                               f"but has {list(layout.shape)}")
         if layout.shape and layout.shape[-1] > 1 and layout.strides[-1] != 1:
             raise self._error(
@@ -280,4 +288,4 @@ class Function:
         sizes = [size for size, wanted in zip(layout.shape, parameter["shape"])
                  if not _is_static(wanted)]
         values = [*sizes, *layout.strides]
-        call[slot + 1:slot + 1 + len(values)] = values
+        call[slot + 1:slot + 1 + len(values)] = map(ctypes.c_int64, values)

@@ -49,7 +49,7 @@ class Library:
     def _check(self, name, status):
         text = (self._last_error() or b"unknown error").decode()
         kind = ValueError if status == _INVALID_ARGUMENT else RuntimeFailure
-        raise kind(f"{name}: {text}")
+        raise kind(text if text.startswith(f"{name}: ") else f"{name}: {text}")
 
     def __getattr__(self, name):
         functions = self.__dict__.get("functions", {})

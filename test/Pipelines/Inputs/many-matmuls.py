@@ -54,32 +54,37 @@ def make_program(count, form):
     return "".join(make_function(f"f{i}", [i]) for i in range(count))
 
 
-def compile_program(program, options):
-    """The output of moss-opt and its CPU time in seconds."""
+def compile_program(program, command):
+    """The output of a command and its CPU time in seconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    output = subprocess.run(["moss-opt", f"--moss-fp8-lower={options}"], input=program, text=True,
-                            stdout=subprocess.PIPE, check=True).stdout
+    output = subprocess.run(command, input=program, stdout=subprocess.PIPE, check=True).stdout
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return output, (after.ru_utime - before.ru_utime) + (after.ru_stime - before.ru_stime)
 
 
 def count_kernels(output):
-    return len(re.findall(r"^ *gpu\.binary @|moss\.shared", output, re.MULTILINE))
+    return len(re.findall(rb"^ *gpu\.binary @|moss\.shared", output, re.MULTILINE))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("form", choices=["one-function", "many-functions"])
-    parser.add_argument("options", help="of moss-fp8-lower")
+    parser.add_argument("target")
+    parser.add_argument("--object", action="store_true",
+                        help="time machine code by moss-compile, and count no kernels")
     args = parser.parse_args()
+    command = ["moss-opt", f"--moss-fp8-lower=target={args.target}"]
+    if args.object:
+        command = ["moss-compile", "-", "--emit=obj", "-o", "-", f"--target={args.target}"]
     times = []
     for count in COUNTS:
-        program = make_program(count, args.form)
-        output, seconds = compile_program(program, args.options)
+        program = make_program(count, args.form).encode()
+        output, seconds = compile_program(program, command)
         times.append(seconds)
-        if count == COUNTS[1] and compile_program(program, args.options)[0] != output:
+        if count == COUNTS[1] and compile_program(program, command)[0] != output:
             sys.exit("error: the same program was compiled to something else")
-        print(f"{count} matmuls: {count_kernels(output)} kernels")
+        if not args.object:
+            print(f"{count} matmuls: {count_kernels(output)} kernels")
         print(f"{count} matmuls: {seconds:.2f} s", file=sys.stderr)
     if times[2] > MAX_GROWTH * times[1]:
         sys.exit(f"error: 1,000 matmuls take {times[2] / times[1]:.1f} times as long as 100")

@@ -53,7 +53,7 @@ def find_needs(build):
         (r"benchmark/(numerics|report)\.py", "minutes, and writes to docs", False),
         (r"benchmark/build\.py|\bcubin\b|\.cubin\b|\bptxas\b", "ptxas",
          shutil.which("ptxas") is not None),
-        (r"benchmark/\w*run\.py|\bimport torch\b|examples/pytorch/\w+\.py",
+        (r"benchmark/(\w*run|calls)\.py|\bimport torch\b|examples/pytorch/\w+\.py",
          "PyTorch and a GPU",
          has_gpu(build) and importlib.util.find_spec("torch") is not None),
     ]

@@ -166,7 +166,7 @@ def measure(linear):
     linear(x, w, out=y)
     entry = linear._entry
     stream = torch.cuda.current_stream().cuda_stream
-    raw = [kind(value) for kind, value in zip(entry.argtypes, [
+    raw = [kind(value) for kind, value in zip(linear._types, [
         x.data_ptr(), 128, 256, 256, 1, w.data_ptr(), 128, 256, 256, 1,
         y.data_ptr(), 128, 128, 128, 1, stream])]
     competitors = {
@@ -199,7 +199,8 @@ def main():
     if arguments.json:
         with open(arguments.json, "w") as file:
             json.dump({"device": torch.cuda.get_device_name(), "us": times}, file)
-    assert added < 10, "Python adds 10 us or more to a launch"
+    # 10 us on a host on which a call of torch.matmul takes 15; hosts differ.
+    assert added < times["torch.matmul"] * 10 / 15, "Python adds too much to a launch"
     print("PASSED")
 
 

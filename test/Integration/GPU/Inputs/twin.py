@@ -56,7 +56,7 @@ CASES = {
     "static-direct": ("", (257, 131, 200), "bf16", "nk", False),
     "per-group": ("scheme=per-group", (300, 520, 1008), "bf16", "nk", False),
     "per-group-1x128": ("scheme=per-group-1x128", (300, 520, 1008), "f32", "nk", False),
-    "mx-both": ("scheme=mx", (300, 520, 1008), "f32", "nk", False),
+    "mx-static": ("scheme=mx", (300, 520, 1008), "f32", "nk", False),
     "gradient": ("scheme=per-tensor lhs-format=e5m2", (300, 520, 1008), "f32", "nk", False),
     "bf16": ("scheme=bf16", DYNAMIC, "bf16", "nk", False),
     "bf16-transposed": ("scheme=bf16", DYNAMIC, "f32", "kn", False),

@@ -91,7 +91,7 @@ static void addDeallocationPasses(OpPassManager &pm) {
 
 static void addBufferizePasses(OpPassManager &pm) {
   // Elementwise ops on tensors have no bufferization of their own.
-  pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
+  pm.addNestedPass<func::FuncOp>(createMossElementwiseToLinalg());
   pm.addNestedPass<func::FuncOp>(createMossSeparateEmptyTensors());
   pm.addPass(bufferization::createEmptyTensorEliminationPass());
   pm.addPass(bufferization::createEmptyTensorToAllocTensorPass());

@@ -154,8 +154,7 @@ std::unique_ptr<Reference> Reference::create(func::FuncOp entry,
   PassManager derivation(context);
   MossErrorBoundOptions options;
   options.matrixUnit = usesMatrixUnit(lowering);
-  derivation.addNestedPass<func::FuncOp>(
-      createConvertElementwiseToLinalgPass());
+  derivation.addNestedPass<func::FuncOp>(createMossElementwiseToLinalg());
   derivation.addNestedPass<func::FuncOp>(createMossErrorBound(options));
   derivation.addPass(createCanonicalizerPass());
   derivation.addPass(createCSEPass());

@@ -245,6 +245,28 @@ def MossDropReturnedArguments : Pass<"moss-drop-returned-arguments", "::mlir::Mo
 }
 
 //===----------------------------------------------------------------------===//
+// moss-elementwise-to-linalg
+//===----------------------------------------------------------------------===//
+
+def MossElementwiseToLinalg : Pass<"moss-elementwise-to-linalg", "::mlir::func::FuncOp"> {
+  let summary = "Lower elementwise ops on tensors to linalg";
+  let description = [{
+    As upstream's convert-elementwise-to-linalg, but for `arith.select` with one
+    condition for whole tensors. Upstream makes of it a loop over the elements
+    of both, as if they had one shape. That need not be so: canonicalization makes
+    such an op of an `scf.if` that yields one of two tensors. It stays, and
+    bufferization takes one of two buffers.
+
+    ```mlir
+    %0 = arith.addf %a, %b : tensor<?xf32>                 // becomes a linalg.generic
+    %1 = arith.select %p, %a, %b : tensor<?xf32>           // stays
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+//===----------------------------------------------------------------------===//
 // moss-error-bound
 //===----------------------------------------------------------------------===//
 

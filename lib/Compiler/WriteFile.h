@@ -10,6 +10,7 @@
 #define MOSS_LIB_COMPILER_WRITEFILE_H
 
 #include "mlir/Support/LLVM.h"
+#include <system_error>
 
 namespace mlir::moss {
 

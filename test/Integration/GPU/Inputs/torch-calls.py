@@ -199,8 +199,7 @@ def main():
     if arguments.json:
         with open(arguments.json, "w") as file:
             json.dump({"device": torch.cuda.get_device_name(), "us": times}, file)
-    # 10 us on a host on which a call of torch.matmul takes 15; hosts differ.
-    assert added < times["torch.matmul"] * 10 / 15, "Python adds too much to a launch"
+    assert added < 10, "Python adds 10 us or more to a launch"
     print("PASSED")
 
 

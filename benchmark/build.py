@@ -75,7 +75,8 @@ def parameters_of(side, scheme, rows, K):
     if scheme["micro"]:
         outer, inner = scheme["group"]
         groups = f"{-(-rows // outer)}x{-(-K // inner) if inner else 1}"
-        found.append((side + "_micro", f"memref<{groups}x{scheme['micro']}>"))
+        layout = f", strided<[1, {-(-rows // outer)}]>" if inner and outer == 1 else ""
+        found.append((side + "_micro", f"memref<{groups}x{scheme['micro']}{layout}>"))
     if scheme["global"]:
         found.append((side + "_global", "memref<f32>"))
     return found
@@ -115,12 +116,14 @@ def describe(value, definitions, type, parameters):
     if value.startswith("%arg"):
         return {"memref": parameters[int(value[len("%arg"):])]}
     definition = definitions[value]
-    map = re.match(r"moss\.encode_tensor_map %arg(\d+) .*"
+    map = re.match(r"moss\.encode_tensor_map %(\w+) .*"
                    r"<(\d+)x(\d+)x(\w+), swizzle = (\d+)>", definition)
     if map:
         source, rows, columns, element, swizzle = map.groups()
-        return {"map": parameters[int(source)], "box": [int(rows), int(columns)],
-                "element": element, "swizzle": int(swizzle)}
+        transposed = re.match(r"memref\.transpose %(\w+) ", definitions.get("%" + source, ""))
+        source = transposed.group(1) if transposed else source
+        return {"map": parameters[int(source[len("arg"):])], "box": [int(rows), int(columns)],
+                "element": element, "swizzle": int(swizzle), "transposed": bool(transposed)}
     constant = re.match(r"arith\.constant (-?\d+) :", definition)
     if constant and type in ("index", "i64", "i32"):
         return {"integer": int(constant.group(1)), "bits": 32 if type == "i32" else 64}

@@ -53,6 +53,12 @@ def group_extents(scheme, shape):
     return rows or shape[0], columns or shape[1]
 
 
+def varies_along_k(scheme):
+    """Whether an operand has scales of single rows that change along K. They are stored
+    with rows adjacent, as kernels of every vendor want them."""
+    return scheme is not None and scheme["micro"] and scheme["group"][0] == 1 and scheme["group"][1]
+
+
 def spread(scales, scheme, shape):
     """The scale of every element, from that of its group."""
     rows, columns = group_extents(scheme, shape)
@@ -115,7 +121,10 @@ class Operands:
         """Payload, micro scales and global scale of an operand."""
         key = side, json.dumps(scheme, sort_keys=True)
         if key not in self.quantized:
-            self.quantized[key] = quantize(self.bf16[side], scheme)
+            payload, micro, scale = quantize(self.bf16[side], scheme)
+            if varies_along_k(scheme):
+                micro = micro.t().contiguous().t()
+            self.quantized[key] = payload, micro, scale
         return self.quantized[key]
 
     def buffer(self, name, schemes):
@@ -146,9 +155,13 @@ def encode_map(tensor, argument):
     """The tensor map that `argument` asks for. FP8 is copied as bytes."""
     types = cuda.CUtensorMapDataType
     dtype = {"f8E4M3FN": types.CU_TENSOR_MAP_DATA_TYPE_UINT8,
+             "f8E8M0FNU": types.CU_TENSOR_MAP_DATA_TYPE_UINT8,
+             "f32": types.CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
              "bf16": types.CU_TENSOR_MAP_DATA_TYPE_BFLOAT16}[argument["element"]]
-    swizzle = getattr(cuda.CUtensorMapSwizzle,
-                      f"CU_TENSOR_MAP_SWIZZLE_{argument['swizzle']}B")
+    kind = f"{argument['swizzle']}B" if argument["swizzle"] else "NONE"
+    swizzle = getattr(cuda.CUtensorMapSwizzle, f"CU_TENSOR_MAP_SWIZZLE_{kind}")
+    if argument["transposed"]:
+        tensor = tensor.t()
     (rows, columns), (box_rows, box_columns) = tensor.shape, argument["box"]
     encoded = check(cuda.cuTensorMapEncodeTiled(
         dtype, 2, tensor.data_ptr(),

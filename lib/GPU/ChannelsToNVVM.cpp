@@ -9,7 +9,8 @@
 // Lowers channels to rings in shared memory that mbarriers guard and the tensor
 // copy engine fills, and roles to branches on the warpgroup. Stage s has a full
 // barrier, on which one arrival and the bytes of a slot are expected, and an
-// empty barrier, on which every consumer arrives.
+// empty barrier, on which every consumer arrives: one thread for all of them,
+// or for each warp if threads themselves read the slot.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,6 +35,8 @@ using namespace mlir::moss;
 /// is woken earlier when the barrier completes.
 static constexpr int64_t kWaitNanoseconds = 10000000;
 
+static constexpr int64_t kWarpSize = 32, kWarpsPerWarpgroup = 4;
+
 namespace {
 /// Lowers the channel and the roles of one kernel.
 class KernelLowering {
@@ -42,6 +45,7 @@ public:
       : func(func), channel(channel), roles(roles),
         type(channel.getChannel().getType()),
         layout(getSharedMemoryLayout(type, roles.getNumConsumers())),
+        hasScales(llvm::any_of(type.getTiles(), isScaleTile)),
         b(channel.getLoc(), channel) {}
 
   LogicalResult run();
@@ -75,12 +79,27 @@ private:
         .getResult(0);
   }
 
+  /// Where tile `index` of the first slot begins, and how far the slots are
+  /// apart.
+  int64_t getTileOffset(unsigned index);
+  int64_t getSlotBytes(unsigned index) {
+    return isScaleTile(type.getTiles()[index])
+               ? getScaleStageBytes(type.getTiles())
+               : layout.stageBytes;
+  }
+  /// How far a slot is from the first, for the kind of tile `index`.
+  Value getSlotOffset(Value slot, unsigned index) {
+    return arith::MulIOp::create(b, slot, i32(getSlotBytes(index)));
+  }
+
   void initialize();
   void copyBox(PutOp put, unsigned index, int64_t row, Value target,
                Value full);
   LogicalResult lowerPut(PutOp put);
   void lowerGet(GetOp get);
+  FailureOr<Value> getTileAddress(Operation *op, Value tile);
   LogicalResult lowerDescriptor(TileDescriptorOp op);
+  LogicalResult lowerAddress(TileAddressOp op);
   void lowerRelease(ReleaseOp release);
   void lowerRoles();
 
@@ -89,9 +108,21 @@ private:
   WarpSpecializeOp roles;
   ChannelType type;
   SharedMemoryLayout layout;
+  bool hasScales;
   ImplicitLocOpBuilder b;
 };
 } // namespace
+
+int64_t KernelLowering::getTileOffset(unsigned index) {
+  ArrayRef<VectorType> tiles = type.getTiles();
+  if (isScaleTile(tiles[index]))
+    return layout.scaleOffset + getScaleStageBytes(tiles.take_front(index));
+  int64_t offset = 0;
+  for (VectorType tile : tiles.take_front(index))
+    if (!isScaleTile(tile))
+      offset += getTileBytes(tile);
+  return offset;
+}
 
 /// One thread initializes the barriers; then all may use them.
 void KernelLowering::initialize() {
@@ -104,8 +135,10 @@ void KernelLowering::initialize() {
     for (int64_t stage = 0; stage < type.getStages(); ++stage) {
       NVVM::MBarrierInitOp::create(b, getBarrier(i32(stage), 0), i32(1),
                                    Value());
-      NVVM::MBarrierInitOp::create(b, getBarrier(i32(stage), 1),
-                                   i32(roles.getNumConsumers()), Value());
+      NVVM::MBarrierInitOp::create(
+          b, getBarrier(i32(stage), 1),
+          i32(roles.getNumConsumers() * (hasScales ? kWarpsPerWarpgroup : 1)),
+          Value());
     }
     NVVM::FenceMbarrierInitOp::create(b);
     for (BlockArgument argument : func.getArguments())
@@ -143,14 +176,13 @@ LogicalResult KernelLowering::lowerPut(PutOp put) {
   // The phase before the first is complete, so the first turn does not wait.
   Value phase = arith::XOrIOp::create(b, getPhase(put.getPosition()), i32(1));
   wait(getBarrier(slot, 1), phase);
-  NVVM::MBarrierArriveExpectTxOp::create(
-      b, Type(), full, i32(layout.stageBytes), NVVM::MemScopeKind::CTA,
-      /*relaxed=*/false, Value());
+  int64_t bytes = 0;
+  for (VectorType tile : type.getTiles())
+    bytes += getTileBytes(tile);
+  NVVM::MBarrierArriveExpectTxOp::create(b, Type(), full, i32(bytes),
+                                         NVVM::MemScopeKind::CTA,
+                                         /*relaxed=*/false, Value());
 
-  Value base =
-      offsetPointer(b, getSharedMemoryBase(b),
-                    arith::MulIOp::create(b, slot, i32(layout.stageBytes)));
-  int64_t offset = 0;
   for (auto [index, tile] : llvm::enumerate(type.getTiles())) {
     Value source = put.getSources()[index];
     if (!isa<TensorMapType>(source.getType()))
@@ -161,20 +193,53 @@ LogicalResult KernelLowering::lowerPut(PutOp put) {
       return put.emitOpError("copies the tile ")
              << tile << " in boxes of " << boxRows
              << " rows, which do not fill it";
+    Value base =
+        offsetPointer(b, getSharedMemoryBase(b), getSlotOffset(slot, index));
     for (int64_t row = 0; row < tile.getDimSize(0); row += boxRows)
       copyBox(put, index, row,
-              offsetPointer(b, base, offset + row * getTileRowBytes(tile)),
+              offsetPointer(b, base,
+                            getTileOffset(index) + row * getTileRowBytes(tile)),
               full);
-    offset += getTileBytes(tile);
   }
   put.erase();
   return success();
 }
 
+/// The wait comes last before memory is touched: addresses and descriptors of
+/// the tiles take a consumer's time when others multiply, and not after the
+/// wait.
 void KernelLowering::lowerGet(GetOp get) {
-  b.setInsertionPoint(get);
+  Operation *reader = get->getNextNode();
+  while (isMemoryEffectFree(reader) &&
+         !reader->hasTrait<OpTrait::IsTerminator>())
+    reader = reader->getNextNode();
+  b.setInsertionPoint(reader);
   wait(getBarrier(getSlot(get.getPosition()), 0), getPhase(get.getPosition()));
   get.erase();
+}
+
+/// The address of a tile that `op` uses, which must be in shared memory.
+FailureOr<Value> KernelLowering::getTileAddress(Operation *op, Value tile) {
+  auto get = tile.getDefiningOp<GetOp>();
+  if (!get)
+    return op->emitOpError("describes a tile that is not in shared memory: it "
+                           "must come from moss.get");
+  b.setInsertionPoint(op);
+  Value base =
+      LLVM::PtrToIntOp::create(b, b.getI32Type(), getSharedMemoryBase(b));
+  unsigned index = cast<OpResult>(tile).getResultNumber();
+  Value slot = arith::AddIOp::create(
+      b, base, getSlotOffset(getSlot(get.getPosition()), index));
+  return arith::AddIOp::create(b, slot, i32(getTileOffset(index))).getResult();
+}
+
+LogicalResult KernelLowering::lowerAddress(TileAddressOp op) {
+  FailureOr<Value> address = getTileAddress(op, op.getTile());
+  if (failed(address))
+    return failure();
+  op.replaceAllUsesWith(*address);
+  op.erase();
+  return success();
 }
 
 /// PTX ISA, "Matrix descriptor": address / 16 in bits 0-13, stride between
@@ -182,32 +247,17 @@ void KernelLowering::lowerGet(GetOp get) {
 /// 64, 3: 32). The leading dimension's offset is unused with swizzles; 1 by
 /// convention.
 LogicalResult KernelLowering::lowerDescriptor(TileDescriptorOp op) {
-  auto get = op.getTile().getDefiningOp<GetOp>();
-  if (!get)
-    return op.emitOpError("describes a tile that is not in shared memory: it "
-                          "must come from moss.get");
-  b.setInsertionPoint(op);
-  unsigned number = cast<OpResult>(op.getTile()).getResultNumber();
-  int64_t offset = 0;
-  for (unsigned index = 0; index < number; ++index)
-    offset += getTileBytes(type.getTiles()[index]);
-  int64_t rowBytes = getTileRowBytes(type.getTiles()[number]);
+  FailureOr<Value> tile = getTileAddress(op, op.getTile());
+  if (failed(tile))
+    return failure();
+  int64_t rowBytes = getTileRowBytes(cast<VectorType>(op.getTile().getType()));
   if (rowBytes != 32 && rowBytes != 64 && rowBytes != 128)
     return op.emitOpError("describes a tile with rows of ")
            << rowBytes
            << " bytes, but shared-memory swizzles know rows of 32, 64 and 128";
 
-  Value base =
-      LLVM::PtrToIntOp::create(b, b.getI32Type(), getSharedMemoryBase(b));
-  Value address =
-      arith::AddIOp::create(b, base,
-                            arith::MulIOp::create(b, getSlot(get.getPosition()),
-                                                  i32(layout.stageBytes)));
-  address = arith::AddIOp::create(
-      b, address,
-      arith::AddIOp::create(
-          b, arith::MulIOp::create(b, op.getRow(), i32(rowBytes)),
-          i32(offset)));
+  Value address = arith::AddIOp::create(
+      b, *tile, arith::MulIOp::create(b, op.getRow(), i32(rowBytes)));
   Value encoded = arith::AndIOp::create(
       b, arith::ShRUIOp::create(b, address, i32(4)), i32(0x3FFF));
   encoded = arith::ExtUIOp::create(b, b.getI64Type(), encoded);
@@ -222,13 +272,15 @@ LogicalResult KernelLowering::lowerDescriptor(TileDescriptorOp op) {
   return success();
 }
 
-/// One thread speaks for its warpgroup: wgmma's wait is collective. The arrival
-/// is predicated, since after a branch at the end of the loop LLVM would sink
-/// the additions of all waves there, away from the products they follow.
+/// One thread speaks for its warpgroup, since wgmma's wait is collective, or
+/// for its warp, whose threads have read scales at once. The arrival is
+/// predicated, since after a branch at the end of the loop LLVM would sink the
+/// additions of all waves there, away from the products they follow.
 void KernelLowering::lowerRelease(ReleaseOp release) {
   b.setInsertionPoint(release);
   Value thread = NVVM::ThreadIdXOp::create(b, b.getI32Type());
-  Value inGroup = arith::AndIOp::create(b, thread, i32(127));
+  int64_t threads = hasScales ? kWarpSize : kWarpSize * kWarpsPerWarpgroup;
+  Value inGroup = arith::AndIOp::create(b, thread, i32(threads - 1));
   Value isLeader = compare(arith::CmpIPredicate::eq, inGroup, 0);
   Value empty = getBarrier(getSlot(release.getPosition()), 1);
   NVVM::InlinePtxOp::create(b, TypeRange(), ValueRange{empty}, ValueRange(),
@@ -286,14 +338,19 @@ LogicalResult KernelLowering::run() {
   initialize();
   SmallVector<Operation *> users;
   func.walk([&](Operation *op) {
-    if (isa<PutOp, GetOp, ReleaseOp, TileDescriptorOp>(op))
+    if (isa<PutOp, GetOp, ReleaseOp, TileDescriptorOp, TileAddressOp>(op))
       users.push_back(op);
   });
-  // Descriptors go before the gets that define their tiles.
-  for (Operation *op : users)
-    if (auto descriptor = dyn_cast<TileDescriptorOp>(op))
+  // Descriptors and addresses go before the gets that define their tiles.
+  for (Operation *op : users) {
+    if (auto descriptor = dyn_cast<TileDescriptorOp>(op)) {
       if (failed(lowerDescriptor(descriptor)))
         return failure();
+    } else if (auto address = dyn_cast<TileAddressOp>(op)) {
+      if (failed(lowerAddress(address)))
+        return failure();
+    }
+  }
   for (Operation *op : users) {
     if (auto put = dyn_cast<PutOp>(op)) {
       if (failed(lowerPut(put)))
@@ -301,8 +358,8 @@ LogicalResult KernelLowering::run() {
     } else if (auto get = dyn_cast<GetOp>(op)) {
       if (!get->use_empty())
         return get.emitOpError(
-            "has a tile that is used by other than moss.mma, "
-            "which must be distributed first");
+            "has a tile that is used by other than moss.mma and "
+            "moss.read_scales, which must be distributed first");
       lowerGet(get);
     } else if (auto release = dyn_cast<ReleaseOp>(op)) {
       lowerRelease(release);

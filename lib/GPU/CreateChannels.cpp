@@ -6,19 +6,23 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Joins the loads of operand tiles and their products by a channel, and
-// threads the position in its ring through the loops around them.
+// Joins the loads of operand tiles, and of the scales that change with them,
+// and their products by a channel, and threads the position in its ring through
+// the loops around them.
 //
 //===----------------------------------------------------------------------===//
 
+#include "ScaleTiles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "moss/GPU/Passes.h"
+#include "moss/Transforms/Target.h"
 
 namespace mlir::moss {
 #define GEN_PASS_DEF_MOSSCREATECHANNELS
@@ -125,15 +129,68 @@ static Value threadPosition(RewriterBase &rewriter, scf::ForOp innermost,
   return position;
 }
 
-/// Replace the loads by put and get, and release the slot after the product.
+std::optional<VectorType> moss::getScaleTile(LoadScalesOp load) {
+  auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
+  if (!loop || loop.getBody()->getOps<MmaOp>().empty() ||
+      load.getGroupOuter() != 1 || load.getGroupK() == 0)
+    return std::nullopt;
+  auto type = cast<VectorType>(load.getType());
+  int64_t positions = type.getNumElements();
+  if (!isReadThroughRing(positions, load.getSource().getType()))
+    return std::nullopt;
+  return VectorType::get({1, positions}, type.getElementType());
+}
+
+namespace {
+/// What `put` copies into one tile of a slot.
+struct TileSource {
+  VectorType tile;
+  Value source, row, col;
+};
+} // namespace
+
+static TileSource getSource(vector::TransferReadOp load) {
+  return {cast<VectorType>(load.getType()), load.getBase(),
+          load.getIndices()[0], load.getIndices()[1]};
+}
+
+/// Scales of neighbors are adjacent, so a group along K is a row of them.
+static TileSource getSource(ImplicitLocOpBuilder &b, LoadScalesOp load) {
+  auto swapped =
+      AffineMap::getPermutationMap(ArrayRef<unsigned>{1, 0}, b.getContext());
+  Value group = arith::DivUIOp::create(
+      b, load.getK(), arith::ConstantIndexOp::create(b, load.getGroupK()));
+  return {*getScaleTile(load),
+          memref::TransposeOp::create(b, load.getSource(),
+                                      AffineMapAttr::get(swapped)),
+          group, load.getOuter()};
+}
+
+/// The op after which the scales of `loads` and the operands of `mma` are read
+/// no more. Those of columns are many, so that threads read them when they add.
+static Operation *findLastReader(MmaOp mma, ArrayRef<LoadScalesOp> loads) {
+  Operation *last = mma;
+  for (LoadScalesOp load : loads)
+    if (cast<VectorType>(load.getType()).getDimSize(0) == 1)
+      for (Operation *user : load->getUsers())
+        if (user->getBlock() == mma->getBlock() && last->isBeforeInBlock(user))
+          last = user;
+  return last;
+}
+
+/// Replace the loads by put and get, and release the slot after the last reader
+/// of its tiles.
 static void createChannel(MmaOp mma, ArrayRef<vector::TransferReadOp> loads,
-                          int64_t stages, gpu::GPUFuncOp func) {
+                          ArrayRef<LoadScalesOp> scaleLoads, int64_t stages,
+                          gpu::GPUFuncOp func) {
   IRRewriter rewriter(func.getContext());
   ImplicitLocOpBuilder b(mma.getLoc(), func.getContext());
   b.setInsertionPointToStart(&func.getBody().front());
   SmallVector<VectorType> tiles;
   for (vector::TransferReadOp load : loads)
     tiles.push_back(cast<VectorType>(load.getType()));
+  for (LoadScalesOp load : scaleLoads)
+    tiles.push_back(*getScaleTile(load));
   Value channel =
       ChannelOp::create(b, ChannelType::get(b.getContext(), stages, tiles));
   Value zero = arith::ConstantIntOp::create(b, 0, 32);
@@ -142,18 +199,29 @@ static void createChannel(MmaOp mma, ArrayRef<vector::TransferReadOp> loads,
 
   b.setInsertionPoint(mma);
   SmallVector<Value> sources, rows, cols;
-  for (vector::TransferReadOp load : loads) {
-    sources.push_back(load.getBase());
-    rows.push_back(load.getIndices()[0]);
-    cols.push_back(load.getIndices()[1]);
-  }
+  auto add = [&](const TileSource &source) {
+    sources.push_back(source.source);
+    rows.push_back(source.row);
+    cols.push_back(source.col);
+  };
+  for (vector::TransferReadOp load : loads)
+    add(getSource(load));
+  for (LoadScalesOp load : scaleLoads)
+    add(getSource(b, load));
   PutOp::create(b, channel, position, sources, rows, cols);
   auto get = GetOp::create(b, SmallVector<Type>(tiles.begin(), tiles.end()),
                            channel, position);
-  for (auto [load, tile] : llvm::zip_equal(loads, get.getTiles()))
-    rewriter.replaceOp(load, tile);
-  b.setInsertionPointAfter(mma);
+  b.setInsertionPointAfter(findLastReader(mma, scaleLoads));
   ReleaseOp::create(b, channel, position);
+  for (auto [load, tile] :
+       llvm::zip_equal(loads, get.getTiles().take_front(loads.size())))
+    rewriter.replaceOp(load, tile);
+  // Behind the product, which need not wait for them.
+  b.setInsertionPointAfter(mma);
+  for (auto [load, tile] :
+       llvm::zip_equal(scaleLoads, get.getTiles().drop_front(loads.size())))
+    rewriter.replaceOp(
+        load, ReadScalesOp::create(b, load->getResultTypes().front(), tile));
 }
 
 namespace {
@@ -179,7 +247,11 @@ struct CreateChannelsPass
     FailureOr<ScheduleAttr> schedule = findSchedule(mma);
     if (failed(schedule))
       return signalPassFailure();
-    createChannel(mma, *loads, schedule->getStages(), func);
+    SmallVector<LoadScalesOp> scaleLoads;
+    for (auto load : mma->getBlock()->getOps<LoadScalesOp>())
+      if (getScaleTile(load))
+        scaleLoads.push_back(load);
+    createChannel(mma, *loads, scaleLoads, schedule->getStages(), func);
   }
 };
 } // namespace

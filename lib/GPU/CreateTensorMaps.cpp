@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Remarks.h"
@@ -38,7 +39,8 @@ public:
 
 private:
   bool isArgument(Value memref);
-  Value getMap(Value memref, TensorMapType type);
+  Value getMap(Value memref, TensorMapType type,
+               memref::TransposeOp transpose = {});
   LogicalResult convertPut(PutOp put);
   void convertWrite(vector::TransferWriteOp write);
   std::string whyNotByEngine(vector::TransferWriteOp write);
@@ -87,16 +89,21 @@ bool TensorMapCreator::isArgument(Value memref) {
   return llvm::is_contained(kernel.getArguments(), memref);
 }
 
-/// The map of a kernel argument, made on first use.
-Value TensorMapCreator::getMap(Value memref, TensorMapType type) {
+/// The map of a kernel argument, which `transpose` reads if it is not null,
+/// made on first use.
+Value TensorMapCreator::getMap(Value memref, TensorMapType type,
+                               memref::TransposeOp transpose) {
   unsigned number = cast<BlockArgument>(memref).getArgNumber();
   Value &map = maps[{number, type}];
   if (map)
     return map;
   for (gpu::LaunchFuncOp launch : launches) {
     OpBuilder b(launch);
-    Value encoded = EncodeTensorMapOp::create(b, launch.getLoc(), type,
-                                              launch.getKernelOperand(number));
+    Value source = launch.getKernelOperand(number);
+    if (transpose)
+      source = memref::TransposeOp::create(b, launch.getLoc(), source,
+                                           transpose.getPermutationAttr());
+    Value encoded = EncodeTensorMapOp::create(b, launch.getLoc(), type, source);
     launch.getKernelOperandsMutable().append(encoded);
   }
   // Arguments of the function come before its shared-memory attributions. A
@@ -108,9 +115,13 @@ Value TensorMapCreator::getMap(Value memref, TensorMapType type) {
   return map;
 }
 
-/// The map that fills a slot with `tile`, in as few boxes of equal height as
-/// the engine's limit of 256 rows allows, swizzled over whole rows.
+/// The map that fills a slot with `tile`: scales as they are, and operands in
+/// as few boxes of equal height as the engine's limit of 256 rows allows,
+/// swizzled over whole rows.
 static TensorMapType getTileMap(VectorType tile) {
+  if (isScaleTile(tile))
+    return TensorMapType::get(tile.getContext(), 1, tile.getDimSize(1),
+                              tile.getElementType(), /*swizzle=*/0);
   int64_t rows = tile.getDimSize(0);
   return TensorMapType::get(
       tile.getContext(), rows / llvm::divideCeil(rows, 256), tile.getDimSize(1),
@@ -121,6 +132,11 @@ static TensorMapType getTileMap(VectorType tile) {
 /// if not.
 static LogicalResult checkCopy(PutOp put, VectorType tile, MemRefType source) {
   int64_t rows = tile.getDimSize(0), rowBytes = getTileRowBytes(tile);
+  if (std::string why = whyImpossible(source); !why.empty())
+    return put.emitOpError("copies from ")
+           << source << ", which the copy engine cannot reach: " << why;
+  if (isScaleTile(tile))
+    return success();
   if (rowBytes != 32 && rowBytes != 64 && rowBytes != 128)
     return put.emitOpError("copies tiles with rows of ")
            << rowBytes
@@ -130,9 +146,6 @@ static LogicalResult checkCopy(PutOp put, VectorType tile, MemRefType source) {
     return put.emitOpError("copies tiles of ")
            << rows << " rows, which do not divide into boxes of at most 256 "
            << "rows, a multiple of 8";
-  if (std::string why = whyImpossible(source); !why.empty())
-    return put.emitOpError("copies from ")
-           << source << ", which the copy engine cannot reach: " << why;
   return success();
 }
 
@@ -144,10 +157,15 @@ LogicalResult TensorMapCreator::convertPut(PutOp put) {
       continue;
     if (failed(checkCopy(put, tile, cast<MemRefType>(source.getType()))))
       return failure();
+    // The host transposes what the kernel would: it moves nothing.
+    auto transpose = source.getDefiningOp<memref::TransposeOp>();
+    if (transpose)
+      source = transpose.getIn();
     if (!isArgument(source))
       return put.emitOpError("copies from a memref that is not an argument of "
                              "its kernel, so the host cannot describe it");
-    put.getSourcesMutable()[index].assign(getMap(source, getTileMap(tile)));
+    put.getSourcesMutable()[index].assign(
+        getMap(source, getTileMap(tile), transpose));
   }
   return success();
 }

@@ -224,10 +224,6 @@ LogicalResult DistributeTilesPass::distribute(WarpSpecializeOp roles) {
   distribution.consumers = roles.getNumConsumers();
   distribution.position =
       ThreadPosition::create(b, roles.getConsumer().getArgument(0));
-  roles.getConsumer().walk([&](LoadScalesOp load) {
-    if (isReadInWindows(load, distribution.consumers))
-      distribution.windowed.insert(load);
-  });
 
   // Constants outside the roles are copied in, so that they convert with them.
   roles.getConsumer().walk([&](Operation *op) {

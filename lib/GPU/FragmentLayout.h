@@ -86,8 +86,6 @@ struct ThreadPosition {
 struct DistributionContext {
   int64_t consumers;
   ThreadPosition position;
-  /// Loads of scales that go through windows in shared memory.
-  SetVector<Operation *> windowed;
 
   FragmentLayout getLayout(Type tile) const {
     return FragmentLayout(cast<VectorType>(tile), consumers);
@@ -113,10 +111,6 @@ void setInsertionPointEarly(OpBuilder &builder, Operation *op,
 /// Whether `op` transfers a tile from or to a two-dimensional memref as it is:
 /// neither permuted nor masked.
 bool isPlainTransfer(VectorTransferOpInterface op);
-
-/// Whether `op` reads scales that change along K in the loop of the products,
-/// which its consumers read several groups at a time, into shared memory.
-bool isReadInWindows(LoadScalesOp op, int64_t consumers);
 
 /// A pattern of moss-distribute-tiles that needs to know the thread.
 template <typename OpT> struct DistributePattern : OpConversionPattern<OpT> {

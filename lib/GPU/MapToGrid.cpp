@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ScaleTiles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -123,14 +124,14 @@ static Type getOperandType(scf::ForallOp forall) {
   return elementType;
 }
 
-/// Whether the loop reads scales that change along K.
-static bool readsScalesAlongK(scf::ForallOp forall) {
-  return forall
-      .walk([](LoadScalesOp load) {
-        return getConstantIntValue(load.getK()) ? WalkResult::advance()
-                                                : WalkResult::interrupt();
-      })
-      .wasInterrupted();
+/// Bytes of the scales in a stage of the ring of a loop over tiles.
+static int64_t getScaleStageBytes(scf::ForallOp forall) {
+  SmallVector<VectorType> tiles;
+  forall.walk([&](LoadScalesOp load) {
+    if (std::optional<VectorType> tile = getScaleTile(load))
+      tiles.push_back(*tile);
+  });
+  return moss::getScaleStageBytes(tiles);
 }
 
 /// Whether the loop is one over the tiles of a result, as its schedule says;
@@ -177,16 +178,11 @@ struct MapToGridPass : moss::impl::MossMapToGridBase<MapToGridPass> {
       auto schedule = forall->getAttrOfType<ScheduleAttr>("moss.schedule");
       // How many sums are held decides about registers; it was checked when the
       // schedule was chosen.
-      FailureOr<KernelBudget> budget =
-          computeKernelBudget([&] { return forall.emitOpError(); }, target,
-                              schedule, getOperandType(forall), TileSums());
+      FailureOr<KernelBudget> budget = computeKernelBudget(
+          [&] { return forall.emitOpError(); }, target, schedule,
+          getOperandType(forall), getScaleStageBytes(forall), TileSums());
       if (failed(budget))
         return signalPassFailure();
-      ScaleWindows windows =
-          getScaleWindows(target, budget->shared, schedule.getTileM(),
-                          schedule.getTileN(), schedule.getConsumers());
-      if (readsScalesAlongK(forall) && windows.fit)
-        budget->shared.totalBytes += windows.totalBytes;
       GridMapper(forall, schedule, *budget).run();
     }
   }

@@ -181,7 +181,9 @@ struct SpecializeWarpsPass
     VectorType operand = channels.front().getChannel().getType().getTiles()[0];
     FailureOr<KernelBudget> budget = computeKernelBudget(
         [&] { return func.emitOpError(); }, *lookupTarget("sm_90a"), schedule,
-        operand.getElementType(), TileSums());
+        operand.getElementType(),
+        getScaleStageBytes(channels.front().getChannel().getType().getTiles()),
+        TileSums());
     if (failed(budget) || failed(checkRepeatable(func)))
       return signalPassFailure();
     WarpSpecializeOp roles =

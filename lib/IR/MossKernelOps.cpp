@@ -51,6 +51,24 @@ LogicalResult GetOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// ReadScalesOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReadScalesOp::verify() {
+  auto tile = cast<VectorType>(getTile().getType());
+  auto scales = cast<VectorType>(getScales().getType());
+  int64_t size = tile.getDimSize(1);
+  bool isRowsOrCols = scales.getShape() == ArrayRef<int64_t>{size, 1} ||
+                      scales.getShape() == ArrayRef<int64_t>{1, size};
+  if (!isScaleTile(tile) || !isRowsOrCols ||
+      scales.getElementType() != tile.getElementType())
+    return emitOpError("reads ")
+           << scales << " from a tile of " << tile
+           << ", but must read Rx1 or 1xR scales from 1xR of the same type";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // StoreTileOp
 //===----------------------------------------------------------------------===//
 

@@ -32,10 +32,12 @@ LogicalResult ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "a channel needs at least one tile";
   for (VectorType tile : tiles)
     if (tile.getRank() != 2 || tile.isScalable() ||
-        !isa<Float8E4M3FNType, Float8E5M2Type, BFloat16Type>(
-            tile.getElementType()))
+        !(isScaleTile(tile) ||
+          isa<Float8E4M3FNType, Float8E5M2Type, BFloat16Type>(
+              tile.getElementType())))
       return emitError() << "a channel's tiles must be two-dimensional vectors "
-                            "of f8E4M3FN, f8E5M2 or bf16, but got "
+                            "of f8E4M3FN, f8E5M2 or bf16, or 1xN of f32 or "
+                            "f8E8M0FNU, but got "
                          << tile;
   return success();
 }

@@ -277,8 +277,10 @@ LogicalResult moss::buildFP8LowerPipeline(
   if (*to == Level::Quantized)
     return success();
   addBufferizePasses(pm);
-  if (target->kind == TargetKind::SM90a)
+  if (target->kind == TargetKind::SM90a) {
     pm.addPass(createMossPadOperands());
+    pm.addPass(createMossTransposeScales());
+  }
   addTilePasses(pm, options);
   if (*to == Level::Loops)
     return success();

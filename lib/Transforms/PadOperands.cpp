@@ -6,11 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PaddedBuffer.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Remarks.h"
 #include "moss/Transforms/Passes.h"
 
@@ -22,18 +21,10 @@ namespace mlir::moss {
 using namespace mlir;
 using namespace mlir::moss;
 
-/// Bytes of which the copy engine's row strides and bases are multiples.
-static constexpr int64_t kRowAlignment = 16;
-
-/// The same in elements of `type`.
-static int64_t getRowUnit(MemRefType type) {
-  return kRowAlignment / getElementBytes(type.getElementType());
-}
-
 /// Whether the rows of an allocation are whole units by their static or
 /// computed length.
 static bool hasAlignedRows(memref::AllocOp alloc) {
-  int64_t unit = getRowUnit(alloc.getType());
+  int64_t unit = getRowUnit(alloc.getType().getElementType());
   int64_t cols = alloc.getType().getShape().back();
   if (!ShapedType::isDynamic(cols))
     return cols % unit == 0;
@@ -63,34 +54,22 @@ static bool isReachable(Value payload) {
   }
   if (auto alloc = payload.getDefiningOp<memref::AllocOp>())
     return alloc.getType().getLayout().isIdentity() && hasAlignedRows(alloc);
-  int64_t unit = getRowUnit(type);
+  int64_t unit = getRowUnit(type.getElementType());
   return !ShapedType::isDynamic(strides[0]) && strides[0] % unit == 0 &&
          !ShapedType::isDynamic(offset) && offset % unit == 0;
 }
 
 /// Copy `payload` into a buffer with rows of whole units, freed after `op`.
 static Value copyPadded(ImplicitLocOpBuilder &b, Operation *op, Value payload) {
-  auto type = cast<MemRefType>(payload.getType());
-  OpFoldResult rows = memref::getMixedSize(b, b.getLoc(), payload, 0);
-  OpFoldResult cols = memref::getMixedSize(b, b.getLoc(), payload, 1);
-  int64_t unit = getRowUnit(type);
-  AffineExpr length = b.getAffineSymbolExpr(0).ceilDiv(unit) * unit;
-  OpFoldResult padded = affine::makeComposedFoldedAffineApply(
-      b, b.getLoc(), AffineMap::get(0, 1, length), {cols});
-  SmallVector<int64_t> shape;
-  SmallVector<Value> dynamic;
-  dispatchIndexOpFoldResults({rows, padded}, dynamic, shape);
-  Value buffer = memref::AllocOp::create(
-      b, MemRefType::get(shape, type.getElementType()), dynamic);
-  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
-  Value view = memref::SubViewOp::create(
-      b, buffer, ArrayRef<OpFoldResult>{zero, zero},
-      ArrayRef<OpFoldResult>{rows, cols}, ArrayRef<OpFoldResult>{one, one});
-  linalg::CopyOp::create(b, payload, view);
+  auto buffer = PaddedBuffer::create(
+      b, memref::getMixedSize(b, b.getLoc(), payload, 0),
+      memref::getMixedSize(b, b.getLoc(), payload, 1),
+      cast<MemRefType>(payload.getType()).getElementType());
+  linalg::CopyOp::create(b, payload, buffer.view);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointAfter(op);
-  memref::DeallocOp::create(b, buffer);
-  return view;
+  memref::DeallocOp::create(b, buffer.buffer);
+  return buffer.view;
 }
 
 namespace {

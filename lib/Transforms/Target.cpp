@@ -28,15 +28,25 @@ StringRef moss::getTargetNames() { return "'sm_90a' or 'cpu'"; }
 // Budgets
 //===----------------------------------------------------------------------===//
 
+int64_t moss::getScaleStageBytes(ArrayRef<VectorType> tiles) {
+  int64_t bytes = 0;
+  for (VectorType tile : tiles)
+    if (isScaleTile(tile))
+      bytes += llvm::alignTo(getTileBytes(tile), kScaleTileAlignment);
+  return bytes;
+}
+
 SharedMemoryLayout moss::getSharedMemoryLayout(int64_t stages,
                                                int64_t stageBytes,
+                                               int64_t scaleStageBytes,
                                                int64_t consumers) {
   SharedMemoryLayout layout;
   layout.stageBytes = stageBytes;
   layout.outputOffset = stages * stageBytes;
-  layout.barrierOffset = layout.outputOffset + consumers * kStoreBuffers *
-                                                   kStoreBoxRows *
-                                                   kStoreBoxRowBytes;
+  layout.scaleOffset = layout.outputOffset + consumers * kStoreBuffers *
+                                                 kStoreBoxRows *
+                                                 kStoreBoxRowBytes;
+  layout.barrierOffset = layout.scaleOffset + stages * scaleStageBytes;
   layout.totalBytes = layout.barrierOffset + 16 * stages;
   return layout;
 }
@@ -45,31 +55,22 @@ SharedMemoryLayout moss::getSharedMemoryLayout(ChannelType channel,
                                                int64_t consumers) {
   int64_t stageBytes = 0;
   for (VectorType tile : channel.getTiles())
-    stageBytes += getTileBytes(tile);
-  return getSharedMemoryLayout(channel.getStages(), stageBytes, consumers);
+    if (!isScaleTile(tile))
+      stageBytes += getTileBytes(tile);
+  return getSharedMemoryLayout(channel.getStages(), stageBytes,
+                               getScaleStageBytes(channel.getTiles()),
+                               consumers);
 }
 
-ScaleWindows moss::getScaleWindows(const TargetInfo &target,
-                                   const SharedMemoryLayout &layout,
-                                   int64_t tileM, int64_t tileN,
-                                   int64_t consumers) {
-  auto getBytes = [](int64_t positions) {
-    return kScaleWindowGroups * (positions + kScaleWindowPadding) * 4;
-  };
-  ScaleWindows windows;
-  windows.offset = layout.totalBytes;
-  windows.colsOffset = getBytes(tileM / consumers);
-  windows.bytesPerConsumer = windows.colsOffset + getBytes(tileN);
-  windows.totalBytes = consumers * windows.bytesPerConsumer;
-  windows.fit = windows.offset + windows.totalBytes <= target.sharedMemory;
-  return windows;
-}
-
-ScaleWindows moss::getScaleWindows(ChannelType channel, int64_t consumers) {
-  ArrayRef<VectorType> tiles = channel.getTiles();
-  return getScaleWindows(
-      *lookupTarget("sm_90a"), getSharedMemoryLayout(channel, consumers),
-      tiles[0].getDimSize(0), tiles[1].getDimSize(0), consumers);
+bool moss::isReadThroughRing(int64_t positions, ShapedType source) {
+  auto type = dyn_cast<MemRefType>(source);
+  if (!type)
+    return positions <= 256;
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  return positions <= 256 &&
+         succeeded(type.getStridesAndOffset(strides, offset)) &&
+         strides[0] == 1;
 }
 
 /// Registers per thread of the two roles: multiples of 8 that exhaust the
@@ -85,7 +86,8 @@ static std::pair<int64_t, int64_t> splitRegisters(const TargetInfo &target,
 FailureOr<KernelBudget>
 moss::computeKernelBudget(function_ref<InFlightDiagnostic()> emitError,
                           const TargetInfo &target, ScheduleAttr schedule,
-                          Type elementType, TileSums sums) {
+                          Type elementType, int64_t scaleStageBytes,
+                          TileSums sums) {
   int64_t m = schedule.getTileM(), n = schedule.getTileN();
   int64_t k = schedule.getTileK(), consumers = schedule.getConsumers();
   if (consumers > 3)
@@ -111,7 +113,8 @@ moss::computeKernelBudget(function_ref<InFlightDiagnostic()> emitError,
   budget.threads = (consumers + 1) * target.warpgroupSize;
   // One stage a byte is too much already, and its total does not overflow.
   int64_t stages = std::min(schedule.getStages(), target.sharedMemory);
-  budget.shared = getSharedMemoryLayout(stages, (m + n) * rowBytes, consumers);
+  budget.shared = getSharedMemoryLayout(stages, (m + n) * rowBytes,
+                                        scaleStageBytes, consumers);
   if (budget.shared.totalBytes > target.sharedMemory)
     return emitError() << "the schedule needs " << budget.shared.totalBytes
                        << " bytes of shared memory, but " << target.name
@@ -187,11 +190,18 @@ static int64_t chooseTileK(ScaledMatmulOp op, int64_t preferred) {
   return std::max(tileK, kMinTileK);
 }
 
-/// Whether scales change with the partial sums of single tiles along K.
-static bool appliesScalesInLoop(ScaledMatmulOp op, int64_t tileK) {
-  return getTileSums(op, tileK).tiles == 1 &&
-         !(op.getLhsScheme().isConstantAlongK() &&
-           op.getRhsScheme().isConstantAlongK());
+SmallVector<VectorType> moss::getScaleTiles(ScaledMatmulOp op, int64_t tileM,
+                                            int64_t tileN, int64_t tileK) {
+  SmallVector<VectorType> tiles;
+  auto add = [&](SchemeAttr scheme, Value micro, int64_t positions) {
+    if (!scheme.isConstantAlongK() && scheme.getGroupOuter() == 1 &&
+        getTileSums(op, tileK).tiles == 1 &&
+        isReadThroughRing(positions, cast<ShapedType>(micro.getType())))
+      tiles.push_back(VectorType::get({1, positions}, scheme.getMicroType()));
+  };
+  add(op.getLhsScheme(), op.getLhsMicro(), tileM);
+  add(op.getRhsScheme(), op.getRhsMicro(), tileN);
+  return tiles;
 }
 
 namespace {
@@ -257,13 +267,11 @@ ScheduleAttr moss::chooseSchedule(const TargetInfo &target, ScaledMatmulOp op,
   int64_t raster = tileN > tileM ? 16 : 8;
   int64_t stages = 1;
   if (!isCPU) {
-    // As many stages as fit beside the output boxes, with their barriers.
-    SharedMemoryLayout empty = getSharedMemoryLayout(0, 0, consumers);
-    int64_t fixed = empty.totalBytes;
-    if (appliesScalesInLoop(op, tileK))
-      fixed +=
-          getScaleWindows(target, empty, tileM, tileN, consumers).totalBytes;
-    int64_t perStage = (tileM + tileN) * tileK * elementBytes + 16;
+    // As many stages as fit beside the output boxes.
+    int64_t fixed = getSharedMemoryLayout(0, 0, 0, consumers).totalBytes;
+    int64_t perStage =
+        (tileM + tileN) * tileK * elementBytes + 16 +
+        getScaleStageBytes(getScaleTiles(op, tileM, tileN, tileK));
     stages =
         std::clamp<int64_t>((target.sharedMemory - fixed) / perStage, 1, 8);
   }

@@ -51,7 +51,7 @@ gpu.module @m {
     %ch = moss.channel : !channel
     moss.warp_specialize producer registers(40) {
     } consumers(2) registers(232) (%wg) {
-      // expected-error @+1 {{has a tile that is used by other than moss.mma, which must be distributed first}}
+      // expected-error @+1 {{has a tile that is used by other than moss.mma and moss.read_scales, which must be distributed first}}
       %t = moss.get %ch[%i] : !channel -> vector<128x64xf8E4M3FN>
       %p = moss.mma %t, %t, %z : vector<128x64xf8E4M3FN>, vector<128x64xf8E4M3FN>, vector<128x128xf32>
       vector.transfer_write %p, %out[%m, %m] : vector<128x128xf32>, memref<?x?xf32>

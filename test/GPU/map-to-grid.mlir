@@ -57,20 +57,27 @@ func.func @one_consumer(%c: memref<0x64xf32>, %t: vector<64x64xf32>) {
   return
 }
 
-// Scales that change along K get windows of 8 groups, for rows and columns.
+// Scales along K that travel through the ring take 256 bytes of each stage for f32
+// and 128 for 64 bytes of f8E8M0FNU; those that do not are not counted.
 // CHECK-LABEL: func @scales_along_k(
-// CHECK:       %[[BYTES:[a-z0-9_]+]] = arith.constant 28960 : i32
+// CHECK:       %[[BYTES:[a-z0-9_]+]] = arith.constant 25376 : i32
 // CHECK:       gpu.launch {{.*}} dynamic_shared_memory_size %[[BYTES]]
-func.func @scales_along_k(%e: memref<64x4xf32>, %c: memref<64x64xf32>) {
+func.func @scales_along_k(%e: memref<64x4xf32, strided<[1, 64]>>, %f: memref<64x4xf8E8M0FNU, strided<[1, 64]>>,
+                          %g: memref<64x4xf32>, %a: vector<64x32xf8E4M3FN>, %c: memref<64x64xf32>) {
   %c0 = arith.constant 0 : index
   %c32 = arith.constant 32 : index
   %c64 = arith.constant 64 : index
   %c128 = arith.constant 128 : index
+  %zero = arith.constant dense<0.0> : vector<64x64xf32>
   scf.forall (%m, %n) = (0, 0) to (64, 64) step (64, 64) {
     scf.for %k = %c0 to %c128 step %c32 {
-      %s = moss.load_scales %e[%m, %k] bound(%c64) group [1, 32] : memref<64x4xf32> -> vector<64x1xf32>
-      %t = vector.broadcast %s : vector<64x1xf32> to vector<64x64xf32>
-      vector.transfer_write %t, %c[%m, %n] : vector<64x64xf32>, memref<64x64xf32>
+      %s = moss.load_scales %e[%m, %k] bound(%c64) group [1, 32] : memref<64x4xf32, strided<[1, 64]>> -> vector<64x1xf32>
+      %t = moss.load_scales %f[%n, %k] bound(%c64) group [1, 32] : memref<64x4xf8E8M0FNU, strided<[1, 64]>> -> vector<1x64xf8E8M0FNU>
+      %u = moss.load_scales %g[%n, %k] bound(%c64) group [1, 32] : memref<64x4xf32> -> vector<1x64xf32>
+      %p = moss.mma %a, %a, %zero : vector<64x32xf8E4M3FN>, vector<64x32xf8E4M3FN>, vector<64x64xf32>
+      %r = moss.rescale %p rows(%s : vector<64x1xf32>) cols(%t : vector<1x64xf8E8M0FNU>) : vector<64x64xf32>
+      %v = moss.rescale %r cols(%u : vector<1x64xf32>) : vector<64x64xf32>
+      vector.transfer_write %v, %c[%m, %n] : vector<64x64xf32>, memref<64x64xf32>
     }
   } {moss.schedule = #moss.schedule<tile = [64, 64, 32], stages = 2, consumers = 1, raster = 1, blocks = 1>}
   return

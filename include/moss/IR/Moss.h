@@ -74,6 +74,12 @@ inline int64_t getTileRowBytes(VectorType tile) {
   return tile.getDimSize(1) * getElementBytes(tile.getElementType());
 }
 
+/// Whether a tile of a channel is a row of micro scales and not an operand.
+inline bool isScaleTile(VectorType tile) {
+  return tile.getDimSize(0) == 1 &&
+         isa<Float32Type, Float8E8M0FNUType>(tile.getElementType());
+}
+
 /// The tensor that an op may write to instead of adding to `init`, when `init`
 /// is known to be all zeros: the destination of a fill, or a new tensor.empty
 /// for a constant. Null otherwise. Zeros of either sign count, as

@@ -45,8 +45,9 @@ def Moss_PutOp : Moss_Op<"put", [SameVariadicOperandSize]> {
   }];
   let arguments = (ins
     Arg<Moss_ChannelType, "", [MemWrite]>:$channel, I32:$position,
-    Arg<Variadic<AnyTypeOf<[MemRefRankOf<[F8E4M3FN, F8E5M2, BF16], [2]>,
-                            Moss_TensorMapType]>>, "", [MemRead]>:$sources,
+    Arg<Variadic<AnyTypeOf<[
+            MemRefRankOf<[F8E4M3FN, F8E5M2, BF16, F8E8M0FNU, F32], [2]>,
+            Moss_TensorMapType]>>, "", [MemRead]>:$sources,
     Variadic<Index>:$rows, Variadic<Index>:$cols);
   let assemblyFormat = [{
     $channel `[` $position `]` `from` `(` $sources `:` type($sources) `)`
@@ -68,7 +69,7 @@ def Moss_GetOp : Moss_Op<"get"> {
   }];
   let arguments = (ins
     Arg<Moss_ChannelType, "", [MemRead, MemWrite]>:$channel, I32:$position);
-  let results = (outs Variadic<Moss_TileFactor>:$tiles);
+  let results = (outs Variadic<Moss_ChannelTile>:$tiles);
   let assemblyFormat = [{
     $channel `[` $position `]` attr-dict `:` type($channel) `->` type($tiles)
   }];
@@ -104,6 +105,38 @@ def Moss_TileDescriptorOp : Moss_Op<"tile_descriptor", [Pure]> {
   let arguments = (ins Moss_TileFactor:$tile, I32:$row);
   let results = (outs I64:$descriptor);
   let assemblyFormat = "$tile `row` `(` $row `)` attr-dict `:` type($tile)";
+}
+
+def Moss_ReadScalesOp : Moss_Op<"read_scales", [Pure]> {
+  let summary = "read the micro scales that a slot of a channel holds";
+  let description = [{
+    The micro scales of R rows (R x 1) or columns (1 x R) of a product, from the
+    1 x R tile of scales that `get` has yielded. The read must come before the
+    `release` of the tile's slot.
+
+    ```mlir
+    %e = moss.read_scales %s : vector<1x192xf32> -> vector<192x1xf32>
+    ```
+  }];
+  let arguments = (ins Moss_TileScale:$tile);
+  let results = (outs Moss_TileScale:$scales);
+  let assemblyFormat = "$tile attr-dict `:` type($tile) `->` type($scales)";
+  let hasVerifier = 1;
+}
+
+def Moss_TileAddressOp : Moss_Op<"tile_address", [Pure]> {
+  let summary = "the address of a tile of scales in shared memory";
+  let description = [{
+    The shared-memory address, in bytes, of the first element of a 1 x R tile of
+    scales that `get` has yielded. Its elements lie side by side.
+
+    ```mlir
+    %a = moss.tile_address %s : vector<1x192xf32>
+    ```
+  }];
+  let arguments = (ins Moss_TileScale:$tile);
+  let results = (outs I32:$address);
+  let assemblyFormat = "$tile attr-dict `:` type($tile)";
 }
 
 def Moss_StoreTileOp : Moss_Op<"store_tile"> {

@@ -48,6 +48,8 @@ def Moss_Scalar : Moss_Shaped<[F32], [0], "0-D tensor or memref of f32">;
 
 def Moss_TileFactor
     : FixedVectorOfRankAndType<[2], [F8E4M3FN, F8E5M2, BF16]>;
+def Moss_ChannelTile
+    : FixedVectorOfRankAndType<[2], [F8E4M3FN, F8E5M2, BF16, F8E8M0FNU, F32]>;
 def Moss_TileF32 : FixedVectorOfRankAndType<[2], [F32]>;
 def Moss_TileScale : FixedVectorOfRankAndType<[2], [F8E8M0FNU, F32]>;
 

@@ -25,8 +25,9 @@ def Moss_ChannelType : Moss_Type<"Channel", "channel"> {
   let summary = "a ring of slots in shared memory between thread roles";
   let description = [{
     `stages` slots, each of which holds one tile of every type in `tiles` (the
-    two-dimensional vector types that `get` yields). A slot is either empty,
-    being filled, or full; `put`, `get` and `release` take it around.
+    two-dimensional vector types that `get` yields): operands of FP8 or BF16, and
+    rows (1 x N) of f32 or f8E8M0FNU micro scales. A slot is either empty, being
+    filled, or full; `put`, `get` and `release` take it around.
 
     ```mlir
     !moss.channel<4 x (vector<128x128xf8E4M3FN>, vector<256x128xf8E4M3FN>)>

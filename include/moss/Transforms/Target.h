@@ -53,44 +53,29 @@ inline int64_t getStoreBoxCols(Type elementType) {
 }
 
 /// Where everything lies in the shared memory of a kernel, in bytes from its
-/// base, which is aligned to 1024: the ring, then the output boxes of each
-/// consumer, then a full and an empty barrier per stage.
+/// base, which is aligned to 1024: the operand tiles of the ring, then the
+/// output boxes of each consumer, the scale tiles of the ring, and a full and
+/// an empty barrier per stage.
 struct SharedMemoryLayout {
-  int64_t stageBytes, outputOffset, barrierOffset, totalBytes;
+  int64_t stageBytes, outputOffset, scaleOffset, barrierOffset, totalBytes;
 };
 
-/// The layout for a ring of \p stages slots of \p stageBytes each.
+/// Alignment of a tile of scales, as the copy engine wants it.
+inline constexpr int64_t kScaleTileAlignment = 128;
+
+/// Bytes between the scales of one stage and those of the next, of which there
+/// are tiles \p tiles; other tiles are ignored.
+int64_t getScaleStageBytes(ArrayRef<VectorType> tiles);
+
+/// The layout for a ring of \p stages slots of \p stageBytes of operands and \p
+/// scaleStageBytes of scales each.
 SharedMemoryLayout getSharedMemoryLayout(int64_t stages, int64_t stageBytes,
+                                         int64_t scaleStageBytes,
                                          int64_t consumers);
 
 /// The layout for the ring of a channel.
 SharedMemoryLayout getSharedMemoryLayout(ChannelType channel,
                                          int64_t consumers);
-
-/// Groups along K of a window of micro scales in shared memory, a power of two:
-/// f32 scales that fill a sector of L2, 32 bytes, of which a step along K alone
-/// would use four.
-inline constexpr int64_t kScaleWindowGroups = 8;
-/// Elements between the scales of one group and the next, besides these.
-inline constexpr int64_t kScaleWindowPadding = 4;
-
-/// Where consumers keep windows of the micro scales that change along K: each
-/// has one for its rows, at `offset` from the base of shared memory and behind
-/// the rest, and one for the columns, at `colsOffset` from the first.
-struct ScaleWindows {
-  int64_t offset, colsOffset, bytesPerConsumer, totalBytes;
-  /// Whether shared memory has room for them.
-  bool fit;
-};
-
-/// The windows of a kernel on tiles of \p tileM x \p tileN, whose shared memory
-/// is laid out as \p layout.
-ScaleWindows getScaleWindows(const TargetInfo &target,
-                             const SharedMemoryLayout &layout, int64_t tileM,
-                             int64_t tileN, int64_t consumers);
-
-/// The windows beside the ring of a channel on sm_90a.
-ScaleWindows getScaleWindows(ChannelType channel, int64_t consumers);
 
 /// What a kernel takes of a multiprocessor, all derived from the schedule.
 struct KernelBudget {
@@ -116,13 +101,25 @@ int64_t getChainLength(ScaledMatmulOp op, int64_t tileK);
 /// The sums that the hoisted loops of `op` hold with tiles of \p tileK.
 TileSums getTileSums(ScaledMatmulOp op, int64_t tileK);
 
-/// The budget of a kernel on operands of \p elementType, or failure after an
+/// The tiles of micro scales that a kernel for \p op on tiles of \p tileM x \p
+/// tileN x \p tileK reads through its ring: those of single rows or columns
+/// that change from one tile along K to the next.
+SmallVector<VectorType> getScaleTiles(ScaledMatmulOp op, int64_t tileM,
+                                      int64_t tileN, int64_t tileK);
+
+/// Whether a ring may hold a tile of \p positions micro scales of \p type,
+/// whose source is \p source: the copy engine moves at most 256, all of them
+/// adjacent.
+bool isReadThroughRing(int64_t positions, ShapedType source);
+
+/// The budget of a kernel on operands of \p elementType, whose ring holds \p
+/// scaleStageBytes of scales a stage, or failure after an
 /// error that says which limit of the target the schedule exceeds, or which
 /// tile shape the matrix unit lacks.
 FailureOr<KernelBudget>
 computeKernelBudget(function_ref<InFlightDiagnostic()> emitError,
                     const TargetInfo &target, ScheduleAttr schedule,
-                    Type elementType, TileSums sums);
+                    Type elementType, int64_t scaleStageBytes, TileSums sums);
 
 /// Overrides of single schedule fields; absent fields are chosen.
 struct ScheduleOverrides {

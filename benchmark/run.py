@@ -19,6 +19,8 @@ import sys
 import torch
 from cuda.bindings import driver as cuda
 
+import deepgemm
+
 E4M3, BF16 = torch.float8_e4m3fn, torch.bfloat16
 GRAPH_MS = 1.0
 GAP_MS = 20.0
@@ -28,6 +30,7 @@ RATIOS = [("moss fast", "torch fast"), ("moss promoted", "torch precise"),
           ("moss fast", "torch bf16"), ("moss promoted", "torch bf16"),
           ("moss bf16", "torch bf16"),
           ("moss per-group", "torch blocks"), ("moss per-group", "torch bf16"),
+          ("moss per-group", "deepgemm blocks"), ("moss per-group-both", "deepgemm groups"),
           ("moss per-group-both", "torch groups"),
           ("moss per-tensor", "torch precise"),
           ("moss two-level-k128", "moss per-group"),
@@ -266,12 +269,17 @@ def block_call(operands, rhs_scheme):
         output_dtype=BF16, use_fast_accum=False)
 
 
-# More competitors, for kernels whose schemes are not those of a tensor.
+# More competitors, for kernels whose schemes are not those of a tensor: how a call
+# is made, and the schemes of its operands.
 SCHEME_COMPETITORS = {
-    "torch rows fast": lambda operands: row_call(operands, True),
-    "torch rows precise": lambda operands: row_call(operands, False),
-    "torch blocks": lambda operands: block_call(operands, BLOCKS),
-    "torch groups": lambda operands: block_call(operands, GROUPS),
+    "torch rows fast": (lambda operands: row_call(operands, True), ROWS, ROWS),
+    "torch rows precise": (lambda operands: row_call(operands, False), ROWS, ROWS),
+    "torch blocks": (lambda operands: block_call(operands, BLOCKS), GROUPS, BLOCKS),
+    "torch groups": (lambda operands: block_call(operands, GROUPS), GROUPS, GROUPS),
+    "deepgemm blocks": (lambda operands: deepgemm.call(operands, GROUPS, BLOCKS),
+                        GROUPS, BLOCKS),
+    "deepgemm groups": (lambda operands: deepgemm.call(operands, GROUPS, GROUPS),
+                        GROUPS, GROUPS),
 }
 
 
@@ -320,13 +328,14 @@ class Competitor:
 
 
 def scheme_competitors(sets):
-    """Those of SCHEME_COMPETITORS that this PyTorch offers for these shapes."""
+    """Those of SCHEME_COMPETITORS that are installed, offer these shapes and are right."""
     found = []
-    for name, make in SCHEME_COMPETITORS.items():
+    for name, (make, lhs, rhs) in SCHEME_COMPETITORS.items():
         try:
             calls = [make(operands) for operands in sets]
-            calls[0]()
-            torch.cuda.synchronize()
+            error = relative_error(calls[0](), sets[0], {"lhs": lhs, "rhs": rhs})
+            if not error < 1e-2:
+                raise ValueError(f"wrong result, relative error {error:.3g}")
         except (AttributeError, RuntimeError, ValueError) as error:
             print(f"  without {name}: {str(error).splitlines()[0]}")
         else:
@@ -349,15 +358,21 @@ def competitors(folder, kernels, sets):
     return found
 
 
+def relative_error(result, operands, schemes):
+    """Relative Frobenius error against float64 of 256 rows; NaN if any is not finite."""
+    rows = min(256, result.shape[0])
+    reference = operands.reference(rows, schemes)
+    error = ((result[:rows].double() - reference).norm() / reference.norm()).item()
+    return error if result.isfinite().all() else math.nan
+
+
 def check_result(kernel, competitor, operands):
-    """The kernel's relative error against float64, in 256 rows; fatal if large."""
-    rows = min(256, operands.out.shape[0])
+    """The kernel's relative error; fatal if large."""
     operands.out.fill_(float("nan"))
     competitor.calls[0]()
     torch.cuda.synchronize()
-    reference = operands.reference(rows, kernel["schemes"])
-    error = ((operands.out[:rows].double() - reference).norm() / reference.norm()).item()
-    if not error < 1e-2 or not operands.out.isfinite().all():
+    error = relative_error(operands.out, operands, kernel["schemes"])
+    if not error < 1e-2:
         sys.exit(f"{kernel['name']}: wrong result, relative error {error:.3g}")
     return error
 

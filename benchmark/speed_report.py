@@ -14,8 +14,9 @@ Products of x [M, K] and w [N, K], with BF16 results, by Moss's kernels, PyTorch
 in one run of [benchmark/run.py](../benchmark/README.md#speed) on one {device}, PyTorch {pytorch},
 CUDA {cuda}, {date}. Numbers are **burst / hot**: after a rest, at full clock, and back to back, at
 the power limit. Sums are `fast`, left to the matrix unit, or `promoted`, added up in FP32 every 128
-of K. Quantization is that of Moss, from BF16, its just-in-time scales included, in front of
-each product; the libraries have none. {adding}
+of K. Quantization is Moss's, from BF16, its just-in-time scales included, in front of
+each product; that of the other libraries' operands is not measured. Hot, calls that
+quantize take turns of their own with BF16, since they draw less power. {adding}
 
 ![Times as fast as BF16](report/speed.svg)
 

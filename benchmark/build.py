@@ -10,8 +10,11 @@ For each shape M x N x K and each mode (schemes and accumulation), writes to OUT
 - an entry of kernels.json: its launch (grid, block, shared memory) and, in
   order, its arguments, which run.py fills in.
 
-Needs a built Moss and CUDA's ptxas, but no GPU. OUT is all that run.py needs on
-the machine with the GPU. Fails if ptxas reports spills or serializes wgmma.
+With --quantize, also a shared library for each shape, which quantizes its operands
+under each scheme. OUT is all that run.py needs on the machine with the GPU.
+
+Needs a built Moss and CUDA's ptxas, with --quantize also clang, but no GPU. Fails if
+ptxas reports spills or serializes wgmma.
 Environment: MOSS_BUILD_DIR (default: build in this project).
 """
 
@@ -33,6 +36,7 @@ BUILD = os.environ.get("MOSS_BUILD_DIR", os.path.join(ROOT, "build"))
 TENSOR = {"micro": None, "group": None, "global": True}
 ROWS = {"micro": "f8E8M0FNU", "group": [1, 0], "global": True}
 K128 = {"micro": "f8E8M0FNU", "group": [1, 128], "global": True}
+K32 = {"micro": "f8E8M0FNU", "group": [1, 32], "global": True}
 MX = {"micro": "f8E8M0FNU", "group": [1, 32], "global": False}
 GROUPS = {"micro": "f32", "group": [1, 128], "global": False}
 BLOCKS = {"micro": "f32", "group": [128, 128], "global": False}
@@ -43,6 +47,7 @@ MODES = {
     "per-tensor": (TENSOR, TENSOR, "promoted(128)"),
     "two-level-k128": (K128, TENSOR, "promoted(128)"),
     "two-level-k128-both": (K128, K128, "promoted(128)"),
+    "two-level-k32": (K32, TENSOR, "promoted(128)"),
     "per-group": (GROUPS, BLOCKS, "promoted(128)"),
     "per-group-both": (GROUPS, GROUPS, "promoted(128)"),
     "mx": (MX, MX, "promoted(128)"),
@@ -51,6 +56,7 @@ MODES = {
 MODE_SETS = {"default": "fast,promoted,bf16",
              "schemes": "fast,promoted,per-tensor,two-level-k128,two-level-k128-both,"
                         "per-group,per-group-both"}
+MODE_SETS["report"] = MODE_SETS["schemes"] + ",bf16,two-level-k32,mx"
 
 
 def scheme_text(scheme):
@@ -100,6 +106,20 @@ def source_of(shape, mode):
             f"  moss.scaled_matmul #moss.accumulate<{accumulate}>\n    {operands}"
             f"outs(%out : {parameters[-1][1]})\n  return\n}}\n")
     return text, [name for name, _ in parameters]
+
+
+def quantizer_source(name, side, scheme, rows, K):
+    """A function that quantizes a BF16 operand, and the names of its parameters."""
+    found = parameters_of(side, scheme, rows, K)
+    source = f"memref<{rows}x{K}xbf16>"
+    arguments = "".join(f", %{part}: {type}" for part, type in found)
+    operands = f"payload(%{side} : {found[0][1]})"
+    for part, type in found[1:]:
+        operands += f" {part[len(side) + 1:]}(%{part} : {type})"
+    text = (f"func.func @{name}(%source: {source}{arguments}) {{\n"
+            f"  moss.quantize {scheme_text(scheme)} ins(%source : {source})\n    {operands}\n"
+            f"  return\n}}\n")
+    return text, [part for part, _ in found]
 
 
 def tool(name, *arguments, text):
@@ -161,6 +181,30 @@ def assemble(ptx, output, ptxas):
         sys.exit(f"{output}:\n{report}")
 
 
+def build_quantizers(shape, modes, options):
+    """A library of the shape's quantizers. For each mode that has any, and each side: library,
+    function and names of its parameters after the source."""
+    M, N, K = shape
+    library = f"quantize_{M}x{N}x{K}.so"
+    text, functions, found = "", {}, {}
+    for mode in modes:
+        for side, scheme, rows in zip(("lhs", "rhs"), MODES[mode], (M, N)):
+            if scheme is None:
+                continue
+            key = side, scheme_text(scheme)
+            if key not in functions:
+                name = f"{side}_{len(functions)}"
+                source, parameters = quantizer_source(name, side, scheme, rows, K)
+                text += source
+                functions[key] = {"library": library, "function": name, "parameters": parameters}
+            found.setdefault(mode, {})[side] = functions[key]
+    lowered = tool("moss-opt", "--moss-fp8-lower=to=cubin", text=text)
+    script = os.path.join(ROOT, "utils", "moss-build-shared.sh")
+    subprocess.run([script, "-", os.path.join(options.out, library)], input=lowered, text=True,
+                   check=True, env={**os.environ, "MOSS_BUILD_DIR": BUILD})
+    return found
+
+
 def build(shape, mode, options):
     M, N, K = shape
     name = f"{mode}_{M}x{N}x{K}"
@@ -184,16 +228,23 @@ def main():
     parser.add_argument("out", help="folder to write to")
     parser.add_argument("--shapes", default=SHAPES, help="MxNxK,...")
     parser.add_argument("--modes", default="default",
-                        help="modes (" + ", ".join(MODES) + "), or 'default' or 'schemes'")
+                        help=f"modes ({', '.join(MODES)}), or one of {', '.join(MODE_SETS)}")
     parser.add_argument("--options", default="",
                         help="more options of moss-fp8-lower, as a schedule")
+    parser.add_argument("--quantize", action="store_true",
+                        help="also compile quantization, to be timed with the matmuls")
     parser.add_argument("--ptxas", default=shutil.which("ptxas") or
                         "/usr/local/cuda/bin/ptxas")
     options = parser.parse_args()
     os.makedirs(options.out, exist_ok=True)
-    kernels = [build([int(extent) for extent in shape.split("x")], mode, options)
-               for shape in options.shapes.split(",")
-               for mode in MODE_SETS.get(options.modes, options.modes).split(",")]
+    modes, kernels = MODE_SETS.get(options.modes, options.modes).split(","), []
+    for shape in options.shapes.split(","):
+        shape = [int(extent) for extent in shape.split("x")]
+        quantizers = build_quantizers(shape, modes, options) if options.quantize else {}
+        for mode in modes:
+            kernels.append(build(shape, mode, options))
+            if mode in quantizers:
+                kernels[-1]["quantize"] = quantizers[mode]
     with open(os.path.join(options.out, "kernels.json"), "w") as file:
         json.dump(kernels, file, indent=1)
 

@@ -1,7 +1,7 @@
 # Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Claims about two-level scaling, judged by what was measured."""
+"""Claims about the numerics of two-level scaling, judged by what was measured."""
 
 E4M3, E5M2 = "f8E4M3FN", "f8E5M2"
 TENSOR, ROWS = "per-tensor", "two-level rows"
@@ -152,13 +152,6 @@ def like_bf16(measured):
 
 def claims(measured):
     """(claim, source, verdict, numbers) of each."""
-    judged = [judge(measured) for judge in (
+    return [judge(measured) for judge in (
         signal_to_noise, small_elements, better_products, low_rows, outlier_rows,
         gradient_format, rounding_up, rounding_to_nearest, weights, sums, like_bf16)]
-    return judged + [
-        ("Dequantization of 1x32 groups costs nothing, since it is behind the loop", ARTICLE,
-         "**does not hold**", "a scale that changes along K cannot leave the loop over K; one of a row "
-         "can ([Hoisting](Numerics.md#hoisting))"),
-        ("Training is up to 34 % faster than in BF16", PAPER, "not measured",
-         "Moss compiles matmuls, not training runs"),
-    ]

@@ -90,7 +90,7 @@ def accumulation(measured, path):
     save(figure, path)
 
 
-def draw_all(measured, folder):
+def draw_numerics(measured, folder):
     dots(measured, lambda scheme, kind: measured.element(scheme, E4M3, kind, "relative"),
          "root mean square of the relative error of elements, E4M3",
          os.path.join(folder, "elements.svg"))

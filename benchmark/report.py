@@ -7,26 +7,34 @@
 
     benchmark/report.py [--measurements docs/report] [--out docs]
 
-Of the folder of measurements, numerics.json is what numerics.py wrote, and each
-speed*.json, if there are any, what run.py wrote. Plots need Matplotlib; with
---no-plots only the text is written, by Python alone.
+Of the folder of measurements, numerics.json is what numerics.py wrote, and, if there
+are such, speed.json what run.py and scales.json what autoscale_run.py wrote. Plots need
+Matplotlib; with --no-plots only the text is written, by Python alone.
 """
 
 import argparse
-import glob
 import json
 import os
 import sys
 
 from claims import claims
 from measurements import Measurements
+from speed_claims import speed_claims
+from speed_report import speed_section, speed_summary
+from speeds import Speeds
+from tables import percent, table
 
 DOCS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "docs")
 ELEMENT_TITLES = {"f8E4M3FN": "E4M3", "f8E5M2": "E5M2"}
 
-INTRODUCTION = """\
+HEAD = """\
 <!-- Written by benchmark/report.py from measurements. Do not edit. -->
-# What each scheme does to numbers
+# What each scheme costs, and what it does to numbers
+
+"""
+
+INTRODUCTION = """
+## Numerics
 
 Each scaling scheme that Moss compiles, on operands like those of real layers:
 [benchmark/numerics.py](../benchmark/README.md#numerics) compiles quantization and
@@ -45,7 +53,9 @@ names, the right one to E4M3; results are BF16.
 | balanced outliers | the same | as normal, but smaller by the factor in these channels |
 | blocks | N(0, 1), each block of 1 x 32 times 2^u, u uniform in [-20, 0] | as normal |
 | gradients | as rows, each element times exp(1.5 N(0, 1)), all times 1e-6 | as normal |
+"""
 
+SCHEMES = """
 `1x128` and the like are groups along K, with power-of-two scales for `two-level` (under
 an FP32 scale for the tensor) and `mx` (without), and FP32 scales for `per-group`. The
 weights have one scale unless it says `both` or two groups, or `mx`. Exponents are rounded
@@ -99,28 +109,9 @@ CLAIMS = """
 
 The claims of the paper (arXiv 2511.05811) and of an article on it that come with code,
 as far as they are about one matmul. Of the paper the abstract and notes on the rest were
-available, not the full text. Verdicts follow from the measurements below.
+available, not the full text. Verdicts follow from the measurements below; pairs of numbers
+are burst / hot, as [under speed](#speed).
 """
-
-SPEED = """
-## Speed
-
-TFLOP/s of the matmul kernels on one GPU, burst / hot, as
-[benchmark/](../benchmark/README.md) measures them, and the ratio to BF16 of the same run.
-A ratio compares within its row only.
-"""
-
-
-def table(corner, columns, rows):
-    lines = [f"| {corner} | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
-    return "\n".join(lines + [f"| {name} | " + " | ".join(cells) + " |" for name, cells in rows])
-
-
-def percent(value):
-    """Three digits; shares that are not zero do not look like it."""
-    if 0 < value < 1e-5:
-        return "< 0.001 %"
-    return f"{100 * value:.3g} %"
 
 
 def scheme_table(measured, title, values):
@@ -181,30 +172,25 @@ def gradients(measured, shape):
             f"\n{table('inputs', measured.kinds, rows)}\n")
 
 
-def claim_section(measured):
-    rows = [(claim, [source, verdict, numbers])
-            for claim, source, verdict, numbers in claims(measured)]
+def summary(measured, judged):
+    """Lines of the conclusions."""
+    def low(scheme):
+        return percent(measured.product(scheme, "f8E4M3FN", "promoted", "gradients", "low"))
+    verdicts = [verdict for _, _, verdict, _ in judged]
+    holds, fails = (verdicts.count(word) for word in ("**holds**", "**does not hold**"))
+    normal = [measured.product(scheme, "f8E4M3FN", "promoted", "normal", "error")
+              for scheme in ("per-tensor", "two-level rows", "two-level 1x32")]
+    return (f"- On normal data products are at most {percent(max(normal))} off with one scale per "
+            "tensor, with rows and with 1x32. Where rows differ in magnitude, as in "
+            f"gradients, low rows are {low('per-tensor')} off with one scale per tensor, "
+            f"{low('two-level rows')} with rows and {low('two-level 1x32')} with 1x32.\n"
+            f"- Of {len(judged)} claims {holds} hold and {fails} do not; the others hold in part or "
+            "are not measured.\n")
+
+
+def claim_section(judged):
+    rows = [(claim, [source, verdict, numbers]) for claim, source, verdict, numbers in judged]
     return f"{CLAIMS}\n{table('claim', ['source', 'here', 'numbers'], rows)}\n"
-
-
-def speed(runs):
-    text = SPEED
-    for run in runs:
-        names = list(run[0]["burst"])
-        base = "torch bf16" if "torch bf16" in names else None
-        rows = []
-        for result in run:
-            cells = []
-            for name in names:
-                burst, hot = (result[regime][name]["tflops"] for regime in ("burst", "hot"))
-                cell = f"{burst:.0f} / {hot:.0f}"
-                if base and name != base:
-                    cell += (f" ({burst / result['burst'][base]['tflops']:.2f} / "
-                             f"{hot / result['hot'][base]['tflops']:.2f})")
-                cells.append(cell)
-            rows.append((" x ".join(map(str, result["shape"])), cells))
-        text += f"\n{table('M x N x K', names, rows)}\n"
-    return text
 
 
 def load(path):
@@ -213,6 +199,27 @@ def load(path):
             return json.load(file)
     except (OSError, ValueError) as error:
         sys.exit(f"cannot read {path}: {error}")
+
+
+def load_speeds(folder):
+    """Of speed.json, and of scales.json if it is there; None without the former."""
+    run, scales = (load(path) if os.path.exists(path) else None for path in
+                   (os.path.join(folder, name) for name in ("speed.json", "scales.json")))
+    return run and Speeds(run, scales)
+
+
+def complete(what, make):
+    """What `make` returns; ends the program if measurements are missing for it."""
+    try:
+        return make()
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        sys.exit(f"{what[0]} lacks {error}; run {what[1]}")
+
+
+def numerics_section(measured, shape):
+    m, n, k = shape
+    return (INTRODUCTION.format(m=m, n=n, k=k) + elements(measured) + products(measured) +
+            accumulation(measured) + gradients(measured, shape))
 
 
 def main():
@@ -224,21 +231,23 @@ def main():
     parser.add_argument("--no-plots", action="store_true")
     options = parser.parse_args()
     results = load(os.path.join(options.measurements, "numerics.json"))
-    runs = [load(path) for path in
-            sorted(glob.glob(os.path.join(options.measurements, "speed*.json")))]
-    try:
-        measured = Measurements(results)
-        m, n, k = results["shape"]
-        text = INTRODUCTION.format(m=m, n=n, k=k) + claim_section(measured)
-        text += elements(measured) + products(measured) + accumulation(measured)
-        text += gradients(measured, results["shape"])
-        text += speed(runs) if runs else ""
-    except (KeyError, IndexError, TypeError) as error:
-        sys.exit(f"numerics.json lacks {error}; run numerics.py with all schemes")
+    numerics = "numerics.json", "numerics.py with all schemes"
+    speed = "speed.json or scales.json", "run.py or autoscale_run.py"
+    measured = complete(numerics, lambda: Measurements(results))
+    speeds = complete(speed, lambda: load_speeds(options.measurements))
+    judged = complete(numerics, lambda: claims(measured))
+    judged += complete(speed, lambda: speed_claims(speeds) if speeds else [])
+    text = HEAD + complete(speed, lambda: speed_summary(speeds) if speeds else "")
+    text += complete(numerics, lambda: summary(measured, judged)) + SCHEMES + claim_section(judged)
+    text += complete(speed, lambda: speed_section(speeds) if speeds else "")
+    text += complete(numerics, lambda: numerics_section(measured, results["shape"]))
     os.makedirs(os.path.join(options.out, "report"), exist_ok=True)
     if not options.no_plots:
-        from plots import draw_all
-        draw_all(measured, os.path.join(options.out, "report"))
+        from plots import draw_numerics
+        from speed_plots import draw_speeds
+        draw_numerics(measured, os.path.join(options.out, "report"))
+        if speeds:
+            draw_speeds(speeds, os.path.join(options.out, "report", "speed.svg"))
     with open(os.path.join(options.out, "Report.md"), "w") as file:
         file.write(text)
 

@@ -8,7 +8,9 @@ README.md explains the competitors and the two regimes, burst and hot.
 """
 
 import argparse
+import copy
 import ctypes
+import datetime
 import json
 import math
 import os
@@ -19,6 +21,9 @@ import sys
 import torch
 from cuda.bindings import driver as cuda
 
+import quantization
+from libraries import SCHEME_COMPETITORS, bf16_call, scaled_mm_call
+
 E4M3, BF16 = torch.float8_e4m3fn, torch.bfloat16
 GRAPH_MS = 1.0
 GAP_MS = 20.0
@@ -28,6 +33,7 @@ RATIOS = [("moss fast", "torch fast"), ("moss promoted", "torch precise"),
           ("moss fast", "torch bf16"), ("moss promoted", "torch bf16"),
           ("moss bf16", "torch bf16"),
           ("moss per-group", "torch blocks"), ("moss per-group", "torch bf16"),
+          ("moss per-group", "deepgemm blocks"), ("moss per-group-both", "deepgemm groups"),
           ("moss per-group-both", "torch groups"),
           ("moss per-tensor", "torch precise"),
           ("moss two-level-k128", "moss per-group"),
@@ -102,12 +108,6 @@ def dequantize(payload, micro, scale, scheme):
     return value * spread(factors, scheme, payload.shape)
 
 
-TENSOR = {"micro": None, "group": None, "global": True}
-ROWS = {"micro": "f32", "group": [1, 0], "global": False}
-GROUPS = {"micro": "f32", "group": [1, 128], "global": False}
-BLOCKS = {"micro": "f32", "group": [128, 128], "global": False}
-
-
 class Operands:
     """One set of inputs of every competitor, and an output."""
 
@@ -116,6 +116,12 @@ class Operands:
                      "rhs": torch.randn(N, K, device="cuda", dtype=BF16)}
         self.out = torch.empty(M, N, device="cuda", dtype=BF16)
         self.quantized = {}
+
+    def fresh(self):
+        """The same numbers and output, with quantized operands of its own."""
+        other = copy.copy(self)
+        other.quantized = {}
+        return other
 
     def get(self, side, scheme):
         """Payload, micro scales and global scale of an operand."""
@@ -234,60 +240,6 @@ class MossKernel:
 # ---------------------------------------------------------------------------
 
 
-def bf16_call(operands):
-    lhs, rhs = operands.bf16["lhs"], operands.bf16["rhs"].t()
-    return lambda: torch.matmul(lhs, rhs, out=operands.out)
-
-
-def scaled_mm_call(operands, fast):
-    """PyTorch's product per tensor."""
-    (lhs, _, lhs_scale), (rhs, _, rhs_scale) = (
-        operands.get(side, TENSOR) for side in ("lhs", "rhs"))
-    rhs = rhs.t()
-    return lambda: torch._scaled_mm(
-        lhs, rhs, scale_a=lhs_scale, scale_b=rhs_scale,
-        out_dtype=BF16, use_fast_accum=fast, out=operands.out)
-
-
-def row_call(operands, fast):
-    """PyTorch's product with a scale per row of both operands."""
-    (lhs, lhs_scale, _), (rhs, rhs_scale, _) = (
-        operands.get(side, ROWS) for side in ("lhs", "rhs"))
-    rhs, rhs_scale = rhs.t(), rhs_scale.t().contiguous()
-    return lambda: torch._scaled_mm(
-        lhs, rhs, scale_a=lhs_scale, scale_b=rhs_scale,
-        out_dtype=BF16, use_fast_accum=fast, out=operands.out)
-
-
-def block_call(operands, rhs_scheme):
-    """PyTorch's product with scales of 1 x 128, and of the right operand's
-    scheme. Its scales are stored with rows adjacent, and those of blocks padded
-    to four along K."""
-    functional = torch.nn.functional
-    kinds, layouts = functional.ScalingType, functional.SwizzleType
-    (lhs, lhs_scale, _), (rhs, rhs_scale, _) = (
-        operands.get("lhs", GROUPS), operands.get("rhs", rhs_scheme))
-    rhs, lhs_scale = rhs.t(), lhs_scale.t().contiguous().t()
-    if rhs_scheme is BLOCKS:
-        kind = kinds.BlockWise128x128
-        rhs_scale = functional.pad(rhs_scale, (0, -rhs_scale.shape[1] % 4)).t()
-    else:
-        kind, rhs_scale = kinds.BlockWise1x128, rhs_scale.t().contiguous().t()
-    return lambda: functional.scaled_mm(
-        lhs, rhs, lhs_scale, kinds.BlockWise1x128, rhs_scale, kind,
-        swizzle_a=layouts.NO_SWIZZLE, swizzle_b=layouts.NO_SWIZZLE,
-        output_dtype=BF16, use_fast_accum=False)
-
-
-# More competitors, for kernels whose schemes are not those of a tensor.
-SCHEME_COMPETITORS = {
-    "torch rows fast": lambda operands: row_call(operands, True),
-    "torch rows precise": lambda operands: row_call(operands, False),
-    "torch blocks": lambda operands: block_call(operands, BLOCKS),
-    "torch groups": lambda operands: block_call(operands, GROUPS),
-}
-
-
 class Competitor:
     """A name, and one call for each set of operands, captured in a graph."""
 
@@ -333,13 +285,14 @@ class Competitor:
 
 
 def scheme_competitors(sets):
-    """Those of SCHEME_COMPETITORS that this PyTorch offers for these shapes."""
+    """Those of SCHEME_COMPETITORS that are installed, offer these shapes and are right."""
     found = []
-    for name, make in SCHEME_COMPETITORS.items():
+    for name, (make, lhs, rhs) in SCHEME_COMPETITORS.items():
         try:
             calls = [make(operands) for operands in sets]
-            calls[0]()
-            torch.cuda.synchronize()
+            error = relative_error(calls[0](), sets[0], {"lhs": lhs, "rhs": rhs})
+            if not error < 1e-2:
+                raise ValueError(f"wrong result, relative error {error:.3g}")
         except (AttributeError, RuntimeError, ValueError) as error:
             print(f"  without {name}: {str(error).splitlines()[0]}")
         else:
@@ -357,20 +310,28 @@ def competitors(folder, kernels, sets):
         found += scheme_competitors(sets)
     for kernel in kernels:
         loaded = MossKernel(folder, kernel)
-        found.append(Competitor("moss " + kernel["mode"],
-                                [loaded.bind(s) for s in sets]))
+        name = "moss " + kernel["mode"]
+        found.append(Competitor(name, [loaded.bind(s) for s in sets]))
+        found += [Competitor(name + suffix, calls) for suffix, calls in
+                  quantization.calls(folder, kernel, loaded, sets)]
     return found
 
 
+def relative_error(result, operands, schemes):
+    """Relative Frobenius error against float64 of 256 rows; NaN if any is not finite."""
+    rows = min(256, result.shape[0])
+    reference = operands.reference(rows, schemes)
+    error = ((result[:rows].double() - reference).norm() / reference.norm()).item()
+    return error if result.isfinite().all() else math.nan
+
+
 def check_result(kernel, competitor, operands):
-    """The kernel's relative error against float64, in 256 rows; fatal if large."""
-    rows = min(256, operands.out.shape[0])
+    """The kernel's relative error; fatal if large."""
     operands.out.fill_(float("nan"))
     competitor.calls[0]()
     torch.cuda.synchronize()
-    reference = operands.reference(rows, kernel["schemes"])
-    error = ((operands.out[:rows].double() - reference).norm() / reference.norm()).item()
-    if not error < 1e-2 or not operands.out.isfinite().all():
+    error = relative_error(operands.out, operands, kernel["schemes"])
+    if not error < 1e-2:
         sys.exit(f"{kernel['name']}: wrong result, relative error {error:.3g}")
     return error
 
@@ -453,9 +414,15 @@ def run_shape(shape, kernels, options, order):
     print(f"{title} relative error: " +
           "  ".join(f"moss {mode} {error:.2e}" for mode, error in errors.items()))
     result = {"shape": shape, "errors": errors}
-    for regime, function in (("burst", measure_burst), ("hot", measure_hot)):
-        function(entrants, options, order)
-        result[regime] = summarize(entrants, 2 * M * N * K)
+    # Quantization draws less power than matmuls, so it is not hot where they are.
+    quantizing = [e for e in entrants if e.name.endswith(tuple(quantization.SIDES))]
+    matmuls = [e for e in entrants if e not in quantizing]
+    turns = [("burst", measure_burst, entrants), ("hot", measure_hot, matmuls)]
+    if quantizing:
+        turns.append(("hot, quantizing", measure_hot, [by_name["torch bf16"], *quantizing]))
+    for regime, function, chosen in turns:
+        function(chosen, options, order)
+        result[regime] = summarize(chosen, 2 * M * N * K)
         print_row(title, regime, result[regime])
     return result
 
@@ -478,16 +445,17 @@ def main():
         shapes = [tuple(map(int, s.split("x"))) for s in options.shapes.split(",")]
     torch.manual_seed(options.seed)
     order = random.Random(options.seed)
-    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, "
-          f"CUDA {torch.version.cuda}; TFLOP/s, medians")
+    where = {"device": torch.cuda.get_device_name(), "pytorch": torch.__version__,
+             "cuda": torch.version.cuda, "date": datetime.date.today().isoformat()}
+    print(f"{', '.join(where.values())}; TFLOP/s, medians")
     results = []
     for shape in shapes:
         chosen = [kernel for kernel in kernels if tuple(kernel["shape"]) == shape]
         results.append(run_shape(shape, chosen, options, order))
         torch.cuda.empty_cache()
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump(results, file, indent=1)
+        if options.json:
+            with open(options.json, "w") as file:
+                json.dump({**where, "shapes": results}, file, indent=1)
 
 
 if __name__ == "__main__":

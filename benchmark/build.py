@@ -73,16 +73,27 @@ def scheme_text(scheme):
     return f"#moss.scheme<{', '.join(parts)}>"
 
 
+def scales_type(scheme, rows, K):
+    """The type of the micro scales of an operand. Those that change along K are laid
+    out as kernels of every vendor want them: those of single rows with rows adjacent,
+    others in rows of whole units of 16 bytes."""
+    outer, inner = scheme["group"]
+    shape = [-(-rows // outer), -(-K // inner) if inner else 1]
+    layout = ""
+    if inner:
+        unit = 4 if scheme["micro"] == "f32" else 16
+        pitch = -(-shape[outer > 1] // unit) * unit
+        layout = f", strided<[{pitch}, 1]>" if outer > 1 else f", strided<[1, {pitch}]>"
+    return f"memref<{shape[0]}x{shape[1]}x{scheme['micro']}{layout}>"
+
+
 def parameters_of(side, scheme, rows, K):
     """The buffers of one operand: (name, type), payload first."""
     if scheme is None:
         return [(side, f"memref<{rows}x{K}xbf16>")]
     found = [(side, f"memref<{rows}x{K}xf8E4M3FN>")]
     if scheme["micro"]:
-        outer, inner = scheme["group"]
-        groups = f"{-(-rows // outer)}x{-(-K // inner) if inner else 1}"
-        layout = f", strided<[1, {-(-rows // outer)}]>" if inner and outer == 1 else ""
-        found.append((side + "_micro", f"memref<{groups}x{scheme['micro']}{layout}>"))
+        found.append((side + "_micro", scales_type(scheme, rows, K)))
     if scheme["global"]:
         found.append((side + "_global", "memref<f32>"))
     return found

@@ -59,10 +59,17 @@ def group_extents(scheme, shape):
     return rows or shape[0], columns or shape[1]
 
 
-def varies_along_k(scheme):
-    """Whether an operand has scales of single rows that change along K. They are stored
-    with rows adjacent, as kernels of every vendor want them."""
-    return scheme is not None and scheme["micro"] and scheme["group"][0] == 1 and scheme["group"][1]
+def lay_out(micro, scheme):
+    """Micro scales as build.py's scales_type says."""
+    if micro is None or not scheme["group"][1]:
+        return micro
+    is_transposed = scheme["group"][0] == 1
+    rows = micro.t() if is_transposed else micro
+    pitch = -(-rows.shape[1] // 16) * 16 if micro.dtype == torch.uint8 else -(-rows.shape[1] // 4) * 4
+    padded = rows.new_empty(rows.shape[0], pitch)
+    view = padded[:, :rows.shape[1]]
+    view.copy_(rows)
+    return view.t() if is_transposed else view
 
 
 def spread(scales, scheme, shape):
@@ -128,9 +135,7 @@ class Operands:
         key = side, json.dumps(scheme, sort_keys=True)
         if key not in self.quantized:
             payload, micro, scale = quantize(self.bf16[side], scheme)
-            if varies_along_k(scheme):
-                micro = micro.t().contiguous().t()
-            self.quantized[key] = payload, micro, scale
+            self.quantized[key] = payload, lay_out(micro, scheme), scale
         return self.quantized[key]
 
     def buffer(self, name, schemes):

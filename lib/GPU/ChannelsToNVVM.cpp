@@ -69,6 +69,9 @@ private:
   Value compare(arith::CmpIPredicate predicate, Value lhs, int64_t rhs) {
     return arith::CmpIOp::create(b, predicate, lhs, i32(rhs));
   }
+  Value getSharedMemoryAddress() {
+    return LLVM::PtrToIntOp::create(b, b.getI32Type(), getSharedMemoryBase(b));
+  }
   void wait(Value barrier, Value phase) {
     NVVM::MBarrierTryWaitParityOp::create(b, barrier, phase,
                                           i32(kWaitNanoseconds));
@@ -97,7 +100,6 @@ private:
                Value full);
   LogicalResult lowerPut(PutOp put);
   void lowerGet(GetOp get);
-  FailureOr<Value> getTileAddress(Operation *op, Value tile);
   LogicalResult lowerDescriptor(TileDescriptorOp op);
   LogicalResult lowerAddress(TileAddressOp op);
   void lowerRelease(ReleaseOp release);
@@ -218,26 +220,22 @@ void KernelLowering::lowerGet(GetOp get) {
   get.erase();
 }
 
-/// The address of a tile that `op` uses, which must be in shared memory.
-FailureOr<Value> KernelLowering::getTileAddress(Operation *op, Value tile) {
-  auto get = tile.getDefiningOp<GetOp>();
-  if (!get)
-    return op->emitOpError("describes a tile that is not in shared memory: it "
-                           "must come from moss.get");
-  b.setInsertionPoint(op);
-  Value base =
-      LLVM::PtrToIntOp::create(b, b.getI32Type(), getSharedMemoryBase(b));
-  unsigned index = cast<OpResult>(tile).getResultNumber();
-  Value slot = arith::AddIOp::create(
-      b, base, getSlotOffset(getSlot(get.getPosition()), index));
-  return arith::AddIOp::create(b, slot, i32(getTileOffset(index))).getResult();
+static LogicalResult emitNotShared(Operation *op) {
+  return op->emitOpError("describes a tile that is not in shared memory: it "
+                         "must come from moss.get");
 }
 
 LogicalResult KernelLowering::lowerAddress(TileAddressOp op) {
-  FailureOr<Value> address = getTileAddress(op, op.getTile());
-  if (failed(address))
-    return failure();
-  op.replaceAllUsesWith(*address);
+  auto get = op.getTile().getDefiningOp<GetOp>();
+  if (!get)
+    return emitNotShared(op);
+  b.setInsertionPoint(op);
+  unsigned index = cast<OpResult>(op.getTile()).getResultNumber();
+  Value slot =
+      arith::AddIOp::create(b, getSharedMemoryAddress(),
+                            getSlotOffset(getSlot(get.getPosition()), index));
+  op.replaceAllUsesWith(
+      arith::AddIOp::create(b, slot, i32(getTileOffset(index))).getResult());
   op.erase();
   return success();
 }
@@ -247,19 +245,30 @@ LogicalResult KernelLowering::lowerAddress(TileAddressOp op) {
 /// 64, 3: 32). The leading dimension's offset is unused with swizzles; 1 by
 /// convention.
 LogicalResult KernelLowering::lowerDescriptor(TileDescriptorOp op) {
-  FailureOr<Value> tile = getTileAddress(op, op.getTile());
-  if (failed(tile))
-    return failure();
+  auto get = op.getTile().getDefiningOp<GetOp>();
+  if (!get)
+    return emitNotShared(op);
   int64_t rowBytes = getTileRowBytes(cast<VectorType>(op.getTile().getType()));
   if (rowBytes != 32 && rowBytes != 64 && rowBytes != 128)
     return op.emitOpError("describes a tile with rows of ")
            << rowBytes
            << " bytes, but shared-memory swizzles know rows of 32, 64 and 128";
 
-  Value address = arith::AddIOp::create(
-      b, *tile, arith::MulIOp::create(b, op.getRow(), i32(rowBytes)));
+  // What does not change with the slot, and how far the slot is. Shared memory
+  // ends before 2^18, so that the sum stays in its field.
+  b.setInsertionPoint(op);
+  unsigned index = cast<OpResult>(op.getTile()).getResultNumber();
+  Value first = arith::AddIOp::create(
+      b, getSharedMemoryAddress(),
+      arith::AddIOp::create(
+          b, arith::MulIOp::create(b, op.getRow(), i32(rowBytes)),
+          i32(getTileOffset(index))));
   Value encoded = arith::AndIOp::create(
-      b, arith::ShRUIOp::create(b, address, i32(4)), i32(0x3FFF));
+      b, arith::ShRUIOp::create(b, first, i32(4)), i32(0x3FFF));
+  encoded = arith::AddIOp::create(
+      b, encoded,
+      arith::MulIOp::create(b, getSlot(get.getPosition()),
+                            i32(getSlotBytes(index) / 16)));
   encoded = arith::ExtUIOp::create(b, b.getI64Type(), encoded);
   uint64_t swizzle = rowBytes == 128 ? 1 : rowBytes == 64 ? 2 : 3;
   uint64_t fields = (swizzle << 62) |

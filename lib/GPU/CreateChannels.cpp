@@ -132,13 +132,11 @@ static Value threadPosition(RewriterBase &rewriter, scf::ForOp innermost,
 std::optional<VectorType> moss::getScaleTile(LoadScalesOp load) {
   auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
   if (!loop || loop.getBody()->getOps<MmaOp>().empty() ||
-      load.getGroupOuter() != 1 || load.getGroupK() == 0)
+      load.getGroupK() == 0 ||
+      (load.getGroupOuter() > 1 && !readsOneGroup(load)))
     return std::nullopt;
-  auto type = cast<VectorType>(load.getType());
-  int64_t positions = type.getNumElements();
-  if (!isReadThroughRing(positions, load.getSource().getType()))
-    return std::nullopt;
-  return VectorType::get({1, positions}, type.getElementType());
+  return getScaleTile(load.getSource().getType(), load.getGroupOuter(),
+                      cast<VectorType>(load.getType()).getNumElements());
 }
 
 namespace {
@@ -154,16 +152,50 @@ static TileSource getSource(vector::TransferReadOp load) {
           load.getIndices()[0], load.getIndices()[1]};
 }
 
-/// Scales of neighbors are adjacent, so a group along K is a row of them.
+static Value getGroupAlongK(ImplicitLocOpBuilder &b, LoadScalesOp load) {
+  return arith::DivUIOp::create(
+      b, load.getK(), arith::ConstantIndexOp::create(b, load.getGroupK()));
+}
+
+/// Scales of single rows are adjacent, so that a group along K of all of them
+/// is a row of the transposed scales. Of others the tile holds a unit of groups
+/// along K, and begins at a multiple of it: the copy engine reads whole units
+/// only.
 static TileSource getSource(ImplicitLocOpBuilder &b, LoadScalesOp load) {
+  VectorType tile = *getScaleTile(load);
+  Value group = getGroupAlongK(b, load);
+  if (load.getGroupOuter() > 1) {
+    auto constant = [&](int64_t value) {
+      return arith::ConstantIndexOp::create(b, value);
+    };
+    Value row = arith::DivUIOp::create(b, load.getOuter(),
+                                       constant(load.getGroupOuter()));
+    Value unit = constant(tile.getNumElements());
+    Value first =
+        arith::MulIOp::create(b, arith::DivUIOp::create(b, group, unit), unit);
+    return {tile, load.getSource(), row, first};
+  }
   auto swapped =
       AffineMap::getPermutationMap(ArrayRef<unsigned>{1, 0}, b.getContext());
-  Value group = arith::DivUIOp::create(
-      b, load.getK(), arith::ConstantIndexOp::create(b, load.getGroupK()));
-  return {*getScaleTile(load),
-          memref::TransposeOp::create(b, load.getSource(),
-                                      AffineMapAttr::get(swapped)),
-          group, load.getOuter()};
+  Value transposed = memref::TransposeOp::create(b, load.getSource(),
+                                                 AffineMapAttr::get(swapped));
+  return {tile, transposed, group, load.getOuter()};
+}
+
+/// Read what `load` did from `tile`, behind the product, which need not wait for
+/// it.
+static Value readScales(ImplicitLocOpBuilder &b, LoadScalesOp load, Value tile,
+                        MmaOp mma) {
+  Value index;
+  b.setInsertionPoint(mma);
+  if (load.getGroupOuter() > 1) {
+    Value unit = arith::ConstantIndexOp::create(
+        b, cast<VectorType>(tile.getType()).getNumElements());
+    Value inUnit = arith::RemUIOp::create(b, getGroupAlongK(b, load), unit);
+    index = arith::IndexCastUIOp::create(b, b.getI32Type(), inUnit);
+  }
+  b.setInsertionPointAfter(mma);
+  return ReadScalesOp::create(b, load.getType(), tile, index);
 }
 
 /// The op after which the scales of `loads` and the operands of `mma` are read
@@ -171,7 +203,8 @@ static TileSource getSource(ImplicitLocOpBuilder &b, LoadScalesOp load) {
 static Operation *findLastReader(MmaOp mma, ArrayRef<LoadScalesOp> loads) {
   Operation *last = mma;
   for (LoadScalesOp load : loads)
-    if (cast<VectorType>(load.getType()).getDimSize(0) == 1)
+    if (load.getGroupOuter() == 1 &&
+        cast<VectorType>(load.getType()).getDimSize(0) == 1)
       for (Operation *user : load->getUsers())
         if (user->getBlock() == mma->getBlock() && last->isBeforeInBlock(user))
           last = user;
@@ -216,12 +249,9 @@ static void createChannel(MmaOp mma, ArrayRef<vector::TransferReadOp> loads,
   for (auto [load, tile] :
        llvm::zip_equal(loads, get.getTiles().take_front(loads.size())))
     rewriter.replaceOp(load, tile);
-  // Behind the product, which need not wait for them.
-  b.setInsertionPointAfter(mma);
   for (auto [load, tile] :
        llvm::zip_equal(scaleLoads, get.getTiles().drop_front(loads.size())))
-    rewriter.replaceOp(
-        load, ReadScalesOp::create(b, load->getResultTypes().front(), tile));
+    rewriter.replaceOp(load, readScales(b, load, tile, mma));
 }
 
 namespace {

@@ -40,6 +40,7 @@ private:
     return repeat(values, [](int64_t i) { return 2 * (i / 4) + i % 2; });
   }
   Value repeat(Value values, function_ref<int64_t(int64_t)> position);
+  Value multiply(Value lhs, Value rhs);
   Value getFactor();
 
   ImplicitLocOpBuilder &b;
@@ -88,6 +89,14 @@ Value RescaledWave::repeat(Value values,
   return vector::ShuffleOp::create(b, values, values, positions);
 }
 
+/// Not arith.mulf: ptxas lets other warps issue between FFMAs, but not between
+/// FMULs, and a warp that keeps the scheduler keeps others' wgmma from it.
+/// Adding zero changes no bit, as scales have no sign.
+Value RescaledWave::multiply(Value lhs, Value rhs) {
+  Value zero = LLVM::ZeroOp::create(b, lhs.getType());
+  return LLVM::FMAOp::create(b, lhs, rhs, zero);
+}
+
 /// The factor of every element. A scale that all columns share joins those of
 /// the two rows.
 Value RescaledWave::getFactor() {
@@ -101,14 +110,9 @@ Value RescaledWave::getFactor() {
     Value splat =
         vector::BroadcastOp::create(b, cast<VectorType>(rowFactors.getType()),
                                     emitter.toF32(shared.getSource()));
-    return perRow(arith::MulFOp::create(b, rowFactors, splat));
+    return perRow(multiply(rowFactors, splat));
   }
-  // Not arith.mulf: ptxas lets other warps issue between FFMAs, but not between
-  // FMULs, and a warp that keeps the scheduler keeps others' wgmma from it.
-  // Adding zero changes no bit, as scales have no sign.
-  Value ofRows = perRow(rowFactors), ofCols = perCol(emitter.toF32(cols));
-  Value zero = LLVM::ZeroOp::create(b, ofRows.getType());
-  return LLVM::FMAOp::create(b, ofRows, ofCols, zero);
+  return multiply(perRow(rowFactors), perCol(emitter.toF32(cols)));
 }
 
 void moss::populateDistributeRescalePatterns(const TypeConverter &converter,

@@ -12,11 +12,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "FragmentLayout.h"
+#include "ScaleTiles.h"
 #include "SharedMemory.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -34,20 +36,24 @@ static int64_t getNumPositions(LoadScalesOp op) {
   return cast<VectorType>(op.getType()).getNumElements();
 }
 
-/// Whether `value` is known to be a multiple of `divisor`.
-static bool isMultipleOf(Value value, int64_t divisor) {
+bool moss::isMultipleOf(Value value, int64_t divisor) {
   if (std::optional<int64_t> constant = getConstantIntValue(value))
     return *constant % divisor == 0;
+  if (scf::ForallOp forall = scf::getForallOpThreadIndexOwner(value))
+    for (auto [iv, lower, step] :
+         llvm::zip_equal(forall.getInductionVars(), forall.getMixedLowerBound(),
+                         forall.getMixedStep()))
+      if (iv == value)
+        return isZeroInteger(lower) &&
+               getConstantIntValue(step).value_or(1) % divisor == 0;
   auto product = value.getDefiningOp<arith::MulIOp>();
   return product && (isMultipleOf(product.getLhs(), divisor) ||
                      isMultipleOf(product.getRhs(), divisor));
 }
 
-/// Whether all positions of `op` belong to one group, as those of a tile do
-/// that divides a group.
-static bool isOneGroup(LoadScalesOp op) {
-  int64_t group = op.getGroupOuter(), size = getNumPositions(op);
-  return group != 0 && group % size == 0 && isMultipleOf(op.getOuter(), size);
+bool moss::readsOneGroup(LoadScalesOp load) {
+  int64_t group = load.getGroupOuter(), size = getNumPositions(load);
+  return group != 0 && group % size == 0 && isMultipleOf(load.getOuter(), size);
 }
 
 /// The group along K of position `op.getK()`.
@@ -87,7 +93,7 @@ struct DistributeLoadScales : DistributePattern<LoadScalesOp> {
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     SmallVector<Value> fragments =
-        isOneGroup(op) ? loadOne(b, op) : loadEach(b, op);
+        readsOneGroup(op) ? loadOne(b, op) : loadEach(b, op);
     rewriter.replaceOpWithMultiple(op, {fragments});
     return success();
   }
@@ -144,15 +150,16 @@ struct DistributeReadScales : DistributePattern<ReadScalesOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     FragmentLayout layout = distribution.getLayout(op.getType());
     // Scales of columns are many, so they are read where they are used.
-    if (layout.isPerCol() && op->hasOneUse() &&
+    if (layout.isPerCol() && !op.getIndex() && op->hasOneUse() &&
         op->user_begin()->getBlock() == op->getBlock())
       b.setInsertionPoint(*op->user_begin());
-    SmallVector<Operation *> waits;
-    if (layout.isPerRow())
-      waits = findWaits(op, layout.getNumWaves());
+    SmallVector<Operation *> waits = findWaits(op);
+    if (op.getIndex())
+      waits.resize(std::min<size_t>(waits.size(), 1));
+    bool isBeforeWait = op.getIndex() || layout.isPerRow();
     SmallVector<Value> fragments;
     for (int64_t wave = 0; wave < layout.getNumWaves(); ++wave) {
-      if (!waits.empty())
+      if (isBeforeWait && wave < static_cast<int64_t>(waits.size()))
         b.setInsertionPoint(waits[wave]);
       fragments.push_back(read(b, op, layout, wave));
     }
@@ -161,23 +168,20 @@ struct DistributeReadScales : DistributePattern<ReadScalesOp> {
   }
 
 private:
-  static SmallVector<Operation *> findWaits(ReadScalesOp op, int64_t count);
+  static SmallVector<Operation *> findWaits(ReadScalesOp op);
   Value read(ImplicitLocOpBuilder &b, ReadScalesOp op, FragmentLayout layout,
              int64_t wave) const;
 };
 } // namespace
 
-/// The waits for the products of the waves before `op`, if there is one each.
-/// Reading while a wave multiplies takes no time of its own.
-SmallVector<Operation *> DistributeReadScales::findWaits(ReadScalesOp op,
-                                                         int64_t count) {
+/// The waits for products before `op`, one for each wave. Reading while a wave
+/// multiplies takes no time of its own.
+SmallVector<Operation *> DistributeReadScales::findWaits(ReadScalesOp op) {
   SmallVector<Operation *> waits;
   for (Operation &other :
        llvm::make_range(op->getBlock()->begin(), op->getIterator()))
     if (isa<NVVM::WgmmaWaitGroupSyncOp>(other))
       waits.push_back(&other);
-  if (static_cast<int64_t>(waits.size()) != count)
-    waits.clear();
   return waits;
 }
 
@@ -192,27 +196,33 @@ Value DistributeReadScales::read(ImplicitLocOpBuilder &b, ReadScalesOp op,
   Value tile = LLVM::IntToPtrOp::create(
       b, LLVM::LLVMPointerType::get(b.getContext(), 3),
       TileAddressOp::create(b, op.getTile()).getAddress());
-  Value position = layout.isPerRow()
-                       ? distribution.getElementRow(b, layout, wave, 0)
-                       : distribution.getElementCol(b, 0);
+  auto load = [&](Value address, int64_t width) {
+    Type type = width == 1 ? stored : VectorType::get({width}, stored);
+    Value loaded = LLVM::LoadOp::create(b, type, address, width * bytes);
+    SmallVector<Value> elements{loaded};
+    if (width > 1)
+      elements = vector::ToElementsOp::create(b, loaded).getElements();
+    if (stored != elementType)
+      for (Value &element : elements)
+        element = arith::BitcastOp::create(b, elementType, element);
+    return elements;
+  };
+  Value position = op.getIndex();
+  if (!position)
+    position = layout.isPerRow()
+                   ? distribution.getElementRow(b, layout, wave, 0)
+                   : distribution.getElementCol(b, 0);
   Value first = offsetPointer(
       b, tile, arith::MulIOp::create(b, position, i32Constant(b, bytes)));
+  if (op.getIndex())
+    return vector::BroadcastOp::create(b, fragment, load(first, 1).front());
+
   int64_t width = layout.isPerRow() ? 1 : 2;
-  Type type = width == 1 ? stored : VectorType::get({width}, stored);
   SmallVector<Value> elements;
-  for (int64_t i = 0; i < layout.getFragmentSize(); i += width) {
-    Value loaded = LLVM::LoadOp::create(
-        b, type, offsetPointer(b, first, 8 * (i / width) * bytes),
-        width * bytes);
-    if (width == 1)
-      elements.push_back(loaded);
-    else
-      llvm::append_range(elements,
-                         vector::ToElementsOp::create(b, loaded).getElements());
-  }
-  if (stored != elementType)
-    for (Value &element : elements)
-      element = arith::BitcastOp::create(b, elementType, element);
+  for (int64_t i = 0; i < layout.getFragmentSize(); i += width)
+    llvm::append_range(
+        elements,
+        load(offsetPointer(b, first, 8 * (i / width) * bytes), width));
   return vector::FromElementsOp::create(b, fragment, elements);
 }
 

@@ -126,6 +126,7 @@ void moss::addKernelToThreadsPasses(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   OpPassManager &modulePM = pm.nest<gpu::GPUModuleOp>();
+  modulePM.addNestedPass<gpu::GPUFuncOp>(createMossNarrowLoops());
   modulePM.addPass(createMossDistributeTiles());
   modulePM.addPass(createCanonicalizerPass());
   modulePM.addPass(createCSEPass());

@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Which scales travel with the operands, through the ring of a kernel.
+// Which scales travel with the operands, through the ring of a kernel, and
+// which are one for a whole tile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,10 +19,16 @@
 namespace mlir::moss {
 
 /// The tile of a channel, 1 x R, that holds what `load` reads, or nothing if it
-/// cannot: `load` must be in the loop over K of its product, have a group along
-/// K for each row or column, and scales of neighbors must be adjacent in
-/// memory.
+/// cannot: `load` must be in the loop over K of its product, and its source must
+/// suit (see getScaleTile in Target.h).
 std::optional<VectorType> getScaleTile(LoadScalesOp load);
+
+/// Whether all positions of `load` are known to belong to one group, as those
+/// of a tile do that divides a group.
+bool readsOneGroup(LoadScalesOp load);
+
+/// Whether `value` is known to be a multiple of `divisor`.
+bool isMultipleOf(Value value, int64_t divisor);
 
 } // namespace mlir::moss
 

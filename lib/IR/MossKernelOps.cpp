@@ -57,14 +57,15 @@ LogicalResult GetOp::verify() {
 LogicalResult ReadScalesOp::verify() {
   auto tile = cast<VectorType>(getTile().getType());
   auto scales = cast<VectorType>(getScales().getType());
-  int64_t size = tile.getDimSize(1);
-  bool isRowsOrCols = scales.getShape() == ArrayRef<int64_t>{size, 1} ||
-                      scales.getShape() == ArrayRef<int64_t>{1, size};
+  bool isRowsOrCols = scales.getDimSize(0) == 1 || scales.getDimSize(1) == 1;
+  bool isWhole = scales.getNumElements() == tile.getNumElements();
   if (!isScaleTile(tile) || !isRowsOrCols ||
+      (!isWhole && !getIndex()) ||
       scales.getElementType() != tile.getElementType())
     return emitOpError("reads ")
            << scales << " from a tile of " << tile
-           << ", but must read Rx1 or 1xR scales from 1xR of the same type";
+           << ", but must read Rx1 or 1xR scales from 1xR of the same type, or "
+              "one by its index";
   return success();
 }
 

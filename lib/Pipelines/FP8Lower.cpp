@@ -279,7 +279,7 @@ LogicalResult moss::buildFP8LowerPipeline(
   addBufferizePasses(pm);
   if (target->kind == TargetKind::SM90a) {
     pm.addPass(createMossPadOperands());
-    pm.addPass(createMossTransposeScales());
+    pm.addPass(createMossArrangeScales());
   }
   addTilePasses(pm, options);
   if (*to == Level::Loops)

@@ -199,13 +199,9 @@ def MossDistributeTiles : Pass<"moss-distribute-tiles", "::mlir::gpu::GPUModuleO
     elementwise ops, constants and broadcasts become the same ops on fragments;
     `moss.add_rescaled` becomes fused multiply-adds after each wave's products;
     scales and old results are loaded, and results stored, by element; and
-    `moss.store_tile` goes through swizzled shared memory.
-
-    Scales that change along K, in the loop of the products, are read 8 groups at a
-    time into windows in shared memory, if it has room for them: a thread that read
-    one scale in each iteration would take a sector of 32 bytes from L2 for it. The
-    windows are each consumer's own, for its rows and for all columns. E8M0 scales
-    of rows alone, of up to 64 groups along K, stay in L1 and are loaded by element.
+    `moss.store_tile` goes through swizzled shared memory. `moss.read_scales` becomes
+    loads from shared memory, of rows while the products of their wave run, and of
+    columns, which are many, where they are used.
 
     ```mlir
     %s = arith.addf %c, %p : vector<256x128xf32>
@@ -426,6 +422,30 @@ def MossMergeKernels : Pass<"moss-merge-kernels", "::mlir::ModuleOp"> {
     A kernel that anything but `gpu.launch_func` refers to stays. A passed
     remark names each kernel that was dropped.
   }];
+}
+
+//===----------------------------------------------------------------------===//
+// moss-narrow-loops
+//===----------------------------------------------------------------------===//
+
+def MossNarrowLoops : Pass<"moss-narrow-loops", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Count the loops of kernels in 32 bits";
+  let description = [{
+    A GPU adds and compares 64-bit numbers in two instructions each. The copy engine
+    takes coordinates of 32 bits, so the loops over tiles and over K of a kernel that
+    it feeds need no more. Kernels without `moss.warp_specialize` are left alone:
+    they may walk over more elements. Upstream's `arith-int-range-narrowing` narrows
+    the arithmetic on counts that it knows to be small, but not the loops.
+
+    ```mlir
+    scf.for %k = %c0 to %K step %c128 { ... }
+    // becomes
+    scf.for %k32 = %c0_i32 to %K32 step %c128_i32 : i32 {
+      %k = arith.index_castui %k32 : i32 to index
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
 }
 
 //===----------------------------------------------------------------------===//

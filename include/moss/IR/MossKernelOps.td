@@ -111,16 +111,20 @@ def Moss_ReadScalesOp : Moss_Op<"read_scales", [Pure]> {
   let summary = "read the micro scales that a slot of a channel holds";
   let description = [{
     The micro scales of R rows (R x 1) or columns (1 x R) of a product, from the
-    1 x R tile of scales that `get` has yielded. The read must come before the
+    1 x R tile of scales that `get` has yielded. With an index, all of them are the
+    scale at this position of a tile of any size. The read must come before the
     `release` of the tile's slot.
 
     ```mlir
     %e = moss.read_scales %s : vector<1x192xf32> -> vector<192x1xf32>
+    %f = moss.read_scales %t[%i] : vector<1x4xf32> -> vector<1x128xf32>
     ```
   }];
-  let arguments = (ins Moss_TileScale:$tile);
+  let arguments = (ins Moss_TileScale:$tile, Optional<I32>:$index);
   let results = (outs Moss_TileScale:$scales);
-  let assemblyFormat = "$tile attr-dict `:` type($tile) `->` type($scales)";
+  let assemblyFormat = [{
+    $tile (`[` $index^ `]`)? attr-dict `:` type($tile) `->` type($scales)
+  }];
   let hasVerifier = 1;
 }
 

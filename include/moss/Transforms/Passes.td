@@ -12,6 +12,44 @@
 include "mlir/Pass/PassBase.td"
 
 //===----------------------------------------------------------------------===//
+// moss-arrange-scales
+//===----------------------------------------------------------------------===//
+
+def MossArrangeScales : Pass<"moss-arrange-scales"> {
+  let summary = "Lay out micro scales along K as the copy engine wants them";
+  let description = [{
+    A step along K of a product needs the micro scales of a tile's rows, if they
+    change along K. Hopper's copy engine brings them into shared memory together with
+    the operand, 16 bytes at least, from rows that begin at multiples of 16 bytes.
+    So of groups of 1 x k, those of neighboring rows must be adjacent, and each group
+    along K begin at such a multiple; of groups of several rows, which a tile takes
+    one of, those of neighboring groups along K are adjacent, as they are by default.
+
+    Buffers of such scales that `moss.quantize` writes and `moss.scaled_matmul`
+    reads (on memrefs), and nothing else does, are allocated that way. Others that
+    are not known to be laid out so, as a function's arguments, are copied, with a
+    missed remark. Arguments of type `memref<MxGxf32, strided<[1, M]>>`, where M is
+    a multiple of 4 (16 for f8E8M0FNU), are taken as they are: this is how cuBLASLt
+    and DeepGEMM want scales of rows, too.
+
+    ```mlir
+    %micro = memref.alloc() : memref<100x32xf8E8M0FNU>
+    moss.quantize #groups ins(%x : ...) payload(%p : ...) micro(%micro : memref<100x32xf8E8M0FNU>)
+    moss.scaled_matmul ... lhs(#groups, %p : ...) micro(%micro : memref<100x32xf8E8M0FNU>) ...
+    // becomes
+    %buffer = memref.alloc() : memref<32x112xf8E8M0FNU>
+    %view = memref.subview %buffer[0, 0] [32, 100] [1, 1] : ...
+    %micro = memref.transpose %view (d0, d1) -> (d1, d0) : ...
+    moss.quantize #groups ins(%x : ...) payload(%p : ...) micro(%micro : memref<100x32xf8E8M0FNU, strided<[1, 112]>>)
+    moss.scaled_matmul ... lhs(#groups, %p : ...) micro(%micro : memref<100x32xf8E8M0FNU, strided<[1, 112]>>) ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
+//===----------------------------------------------------------------------===//
 // moss-assert-shapes
 //===----------------------------------------------------------------------===//
 
@@ -1020,43 +1058,6 @@ def MossTileToLoops : Pass<"moss-tile-to-loops"> {
                            "::mlir::scf::SCFDialect",
                            "::mlir::ub::UBDialect",
                            "::mlir::vector::VectorDialect"];
-}
-
-//===----------------------------------------------------------------------===//
-// moss-transpose-scales
-//===----------------------------------------------------------------------===//
-
-def MossTransposeScales : Pass<"moss-transpose-scales"> {
-  let summary = "Store micro scales along K with neighboring rows adjacent";
-  let description = [{
-    A step along K of a product needs one scale for each row of an operand whose
-    micro groups are 1 x k. Hopper's copy engine brings them into shared memory
-    together with the operand, if those of neighboring rows are adjacent, and the
-    scales of each group along K begin at a multiple of 16 bytes.
-
-    Buffers of such scales that `moss.quantize` writes and `moss.scaled_matmul`
-    reads (on memrefs), and nothing else does, are allocated that way. Others that
-    are not known to be laid out so, as a function's arguments, are copied, with a
-    missed remark. Arguments of type `memref<MxGxf32, strided<[1, M]>>`, where M is
-    a multiple of 4 (16 for f8E8M0FNU), are taken as they are: this is how cuBLASLt
-    and DeepGEMM want scales, too. Scales of groups of several rows stay as they
-    are.
-
-    ```mlir
-    %micro = memref.alloc() : memref<100x32xf8E8M0FNU>
-    moss.quantize #groups ins(%x : ...) payload(%p : ...) micro(%micro : memref<100x32xf8E8M0FNU>)
-    moss.scaled_matmul ... lhs(#groups, %p : ...) micro(%micro : memref<100x32xf8E8M0FNU>) ...
-    // becomes
-    %buffer = memref.alloc() : memref<32x112xf8E8M0FNU>
-    %view = memref.subview %buffer[0, 0] [32, 100] [1, 1] : ...
-    %micro = memref.transpose %view (d0, d1) -> (d1, d0) : ...
-    moss.quantize #groups ins(%x : ...) payload(%p : ...) micro(%micro : memref<100x32xf8E8M0FNU, strided<[1, 112]>>)
-    moss.scaled_matmul ... lhs(#groups, %p : ...) micro(%micro : memref<100x32xf8E8M0FNU, strided<[1, 112]>>) ...
-    ```
-  }];
-  let dependentDialects = ["::mlir::affine::AffineDialect",
-                           "::mlir::linalg::LinalgDialect",
-                           "::mlir::memref::MemRefDialect"];
 }
 
 //===----------------------------------------------------------------------===//

@@ -32,6 +32,8 @@ struct TargetInfo {
   int64_t multiprocessors;
   /// Threads of a warpgroup, the unit that multiplies.
   int64_t warpgroupSize;
+  /// Bytes of the cache that all multiprocessors share.
+  int64_t cacheBytes;
 };
 
 /// The target named `name`, or failure if there is none. Names: `cpu`,
@@ -102,15 +104,20 @@ int64_t getChainLength(ScaledMatmulOp op, int64_t tileK);
 TileSums getTileSums(ScaledMatmulOp op, int64_t tileK);
 
 /// The tiles of micro scales that a kernel for \p op on tiles of \p tileM x \p
-/// tileN x \p tileK reads through its ring: those of single rows or columns
-/// that change from one tile along K to the next.
+/// tileN x \p tileK reads through its ring: those that change from one tile
+/// along K to the next.
 SmallVector<VectorType> getScaleTiles(ScaledMatmulOp op, int64_t tileM,
                                       int64_t tileN, int64_t tileK);
 
-/// Whether a ring may hold a tile of \p positions micro scales of \p type,
-/// whose source is \p source: the copy engine moves at most 256, all of them
-/// adjacent.
-bool isReadThroughRing(int64_t positions, ShapedType source);
+/// The tile of a ring, 1 x R, that holds a group along K of the micro scales \p
+/// source, of a scheme with \p groupOuter rows a group, for \p positions rows
+/// or columns of a product; nothing if there can be none. Scales of single rows
+/// must be adjacent, and are as many as the rows, at most 256. If all positions
+/// share one, the tile begins with it, and scales of groups along K must be
+/// adjacent, in rows of whole units of 16 bytes, the least that the copy engine
+/// moves.
+std::optional<VectorType> getScaleTile(ShapedType source, int64_t groupOuter,
+                                       int64_t positions);
 
 /// The budget of a kernel on operands of \p elementType, whose ring holds \p
 /// scaleStageBytes of scales a stage, or failure after an

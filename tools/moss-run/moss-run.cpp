@@ -76,8 +76,8 @@ struct Flags {
                              cl::init(1), cl::cat(category)};
   cl::opt<double> tolerance{
       "tolerance",
-      cl::desc("Largest relative error of a result as a norm (default: by the "
-               "formats, for results with elements that have no bound)"),
+      cl::desc("Largest relative error of a result as a norm (default: an "
+               "estimate, or by the formats where an element has no bound)"),
       cl::cat(category)};
   cl::opt<bool> benchmark{"benchmark", cl::desc("Time calls"), cl::init(false),
                           cl::cat(category)};

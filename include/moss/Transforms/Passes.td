@@ -314,6 +314,12 @@ def MossErrorBound : Pass<"moss-error-bound", "::mlir::func::FuncOp"> {
     }
     ```
 
+    With `estimate`, an estimate of the error of each result follows the bounds,
+    in f32 and in its shape too. It follows the same rules, except in matmuls,
+    where errors of ordinary data are not all of one direction. As a norm over a
+    result it is what to expect, and it keeps its size for long K, where a bound
+    becomes larger than the result.
+
     It runs after `moss-quantize`, which decides on the schemes, and on
     functions that call no other. The sums over K of a quantized matmul are one
     `linalg.generic` with the attribute `library_call = "moss_reference_matmul"`,
@@ -323,6 +329,8 @@ def MossErrorBound : Pass<"moss-error-bound", "::mlir::func::FuncOp"> {
     Option<"matrixUnit", "matrix-unit", "bool", "false",
            "Quantized matmuls are summed by Hopper's matrix unit, or as it "
            "does, and not in FP32">,
+    Option<"estimate", "estimate", "bool", "false",
+           "Return an estimate of the error beside each bound">,
   ];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",

@@ -68,6 +68,8 @@ LoweringFlags::~LoweringFlags() = default;
 
 LogicalResult LoweringFlags::apply(FP8LowerOptions &options) const {
   NamedOptions parsed;
+  // Who calls a driver wants FP8, and sees no remarks unless asking for them.
+  parsed.warnUnquantized = true;
   for (const std::unique_ptr<Flag> &flag : flags)
     if (flag->getNumOccurrences() > 0 &&
         parsed.find(flag->ArgStr)

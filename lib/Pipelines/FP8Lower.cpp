@@ -58,6 +58,7 @@ static void addQuantizePasses(OpPassManager &pm,
   quantize.rounding = options.rounding;
   quantize.accumulate = options.accumulate;
   quantize.promoteInterval = options.promoteInterval;
+  quantize.warnUnquantized = options.warnUnquantized;
   pm.addPass(createMossQuantize(quantize));
   if (options.migrateScales)
     pm.addPass(createMossMigrateScales());

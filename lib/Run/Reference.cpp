@@ -145,6 +145,7 @@ std::unique_ptr<Reference> Reference::create(func::FuncOp entry,
   quantize.copyOptionValuesFrom(lowering);
   quantize.to = "quantized";
   quantize.cInterface = false;
+  quantize.warnUnquantized = false;
   PassManager quantization(context);
   if (failed(buildFP8LowerPipeline(quantization, quantize, report)) ||
       failed(quantization.run(**copy)))

@@ -149,6 +149,7 @@ moss::inferShapes(func::FuncOp entry,
   quantize.copyOptionValuesFrom(lowering);
   quantize.to = "quantized";
   quantize.cInterface = false;
+  quantize.warnUnquantized = false;
   PassManager pm(entry.getContext());
   auto report = [&](const Twine &message) {
     return emitError(entry.getLoc()) << message;

@@ -727,8 +727,9 @@ def MossQuantize : Pass<"moss-quantize"> {
     Everything else is left alone, and a matmul that is gets a missed remark
     with the reason: element types other than BF16, results other than F32 or
     BF16, batches, bodies that are not a multiplication and an addition,
-    memrefs. A micro group that is larger than the extent which it divides is
-    an error.
+    memrefs. With `warn-unquantized`, there is a warning too if the scheme asks
+    for FP8, and all matmuls are left alone. A micro group that is larger than
+    the extent which it divides is an error.
   }];
   let options = [
     Option<"scheme", "scheme", "std::string", /*default=*/"\"two-level\"",
@@ -769,6 +770,8 @@ def MossQuantize : Pass<"moss-quantize"> {
            "matrix unit, which holds 13 fraction bits for FP8">,
     Option<"promoteInterval", "promote-interval", "int64_t", /*default=*/"128",
            "Elements of K in a partial sum, a multiple of 32">,
+    Option<"warnUnquantized", "warn-unquantized", "bool", /*default=*/"false",
+           "Warn if there are matmuls, and none becomes FP8">,
   ];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::bufferization::BufferizationDialect",

@@ -17,6 +17,7 @@
 #include "moss/Transforms/CInterface.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
+#include <cmath>
 
 using namespace mlir;
 using namespace mlir::moss;
@@ -192,6 +193,20 @@ static bool fits(ArrayRef<int64_t> shape, ArrayRef<int64_t> declared) {
          });
 }
 
+/// Integers are compared as doubles.
+static constexpr int64_t kMaxInteger = int64_t(1) << 53;
+
+static llvm::Error checkIntegers(const HostArray &array, StringRef input) {
+  if (isFloat(array.kind))
+    return llvm::Error::success();
+  for (int64_t i = 0; i < array.size(); ++i)
+    if (std::abs(array.get(i)) >= kMaxInteger)
+      return makeError("--input: '" + input +
+                       "' has integers of magnitude 2^53 or more, which "
+                       "moss-run does not tell apart");
+  return llvm::Error::success();
+}
+
 llvm::Expected<HostArray> Resolver::read(unsigned number, ElementKind kind,
                                          ArrayRef<int64_t> shape,
                                          std::string &origin) {
@@ -209,11 +224,15 @@ llvm::Expected<HostArray> Resolver::read(unsigned number, ElementKind kind,
       return makeError("--input: '" + input + "' is no " +
                        getElementName(kind) + ", as argument '" +
                        names[number] + "' is");
+    if (llvm::Error error = checkIntegers(array, input))
+      return error;
     return array;
   }
   llvm::Expected<HostArray> array = readNpy(input, kind);
   if (!array)
     return array.takeError();
+  if (llvm::Error error = checkIntegers(*array, input))
+    return error;
   if (!fits(array->shape, shape))
     return makeError("'" + input + "' has the shape [" +
                      formatShape(array->shape) + "], but argument '" +

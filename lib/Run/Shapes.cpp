@@ -10,12 +10,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/Analysis/CallGraph.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "moss/IR/Moss.h"
 #include "moss/Run/Executable.h"
+#include "llvm/ADT/SCCIterator.h"
 
 using namespace mlir;
 using namespace mlir::moss;
@@ -74,16 +76,33 @@ FailureOr<func::FuncOp> moss::findEntry(ModuleOp module, StringRef name) {
   return failure();
 }
 
+/// Functions that call themselves would be inlined without an end.
+static LogicalResult checkRecursion(ModuleOp module) {
+  const CallGraph graph(module);
+  for (auto it = llvm::scc_begin(&graph); !it.isAtEnd(); ++it) {
+    if (!it.hasCycle())
+      continue;
+    Operation *callable = it->front()->getCallableRegion()->getParentOp();
+    return callable->emitError()
+           << "'" << SymbolTable::getSymbolName(callable).getValue()
+           << "' calls itself, directly or through others; moss-run inlines "
+              "calls, and runs no recursive functions";
+  }
+  return success();
+}
+
 FailureOr<OwningOpRef<ModuleOp>> moss::inlineCalls(func::FuncOp entry) {
   OwningOpRef<ModuleOp> copy(
       cast<ModuleOp>(entry->getParentOfType<ModuleOp>()->clone()));
   for (auto func : copy->getOps<func::FuncOp>())
     if (func.getName() != entry.getName())
       func.setPrivate();
-  PassManager pm(entry.getContext());
-  pm.addPass(createInlinerPass());
-  pm.addPass(createSymbolDCEPass());
-  if (failed(pm.run(*copy)))
+  PassManager cleaner(entry.getContext()), inliner(entry.getContext());
+  cleaner.addPass(createSymbolDCEPass());
+  inliner.addPass(createInlinerPass());
+  inliner.addPass(createSymbolDCEPass());
+  if (failed(cleaner.run(*copy)) || failed(checkRecursion(*copy)) ||
+      failed(inliner.run(*copy)))
     return failure();
   return copy;
 }

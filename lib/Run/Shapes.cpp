@@ -137,6 +137,19 @@ static int64_t inferExtent(Value tensor, int64_t dim) {
   return succeeded(extent) ? *extent : ShapedType::kDynamic;
 }
 
+/// The same of a result, which all returns must agree on.
+static int64_t inferResultExtent(func::FuncOp func, unsigned result,
+                                 int64_t dim) {
+  std::optional<int64_t> extent;
+  for (auto op : func.getOps<func::ReturnOp>()) {
+    int64_t returned = inferExtent(op.getOperand(result), dim);
+    if (extent && *extent != returned)
+      return ShapedType::kDynamic;
+    extent = returned;
+  }
+  return extent.value_or(ShapedType::kDynamic);
+}
+
 static std::optional<double> countOperations(func::FuncOp func) {
   double total = 0;
   bool isKnown = true;
@@ -177,12 +190,11 @@ moss::inferShapes(func::FuncOp entry,
       failed(pm.run(**copy)))
     return failure();
   ProgramShapes shapes;
-  Operation *terminator = func.getBody().back().getTerminator();
-  for (Value result : terminator->getOperands()) {
+  for (auto [i, resultType] : llvm::enumerate(func.getResultTypes())) {
     shapes.results.emplace_back();
-    auto type = dyn_cast<RankedTensorType>(result.getType());
-    for (int64_t i = 0; type && i < type.getRank(); ++i)
-      shapes.results.back().push_back(inferExtent(result, i));
+    auto type = dyn_cast<RankedTensorType>(resultType);
+    for (int64_t dim = 0; type && dim < type.getRank(); ++dim)
+      shapes.results.back().push_back(inferResultExtent(func, i, dim));
   }
   shapes.operations = countOperations(func);
   return shapes;

@@ -1034,6 +1034,25 @@ def MossTileToLoops : Pass<"moss-tile-to-loops"> {
 }
 
 //===----------------------------------------------------------------------===//
+// moss-verify-bufferizable
+//===----------------------------------------------------------------------===//
+
+def MossVerifyBufferizable : Pass<"moss-verify-bufferizable"> {
+  let summary = "Report ops on tensors that cannot be bufferized";
+  let description = [{
+    Bufferization says of an op that it does not know no more than `op was not
+    bufferized`. This pass, ahead of it, emits an error at each op on tensors
+    without a `BufferizableOpInterface`, which names the op and what could be
+    done about it. It changes nothing.
+
+    ```mlir
+    // error: 'tosa.abs' on tensors has no lowering: ...
+    %0 = tosa.abs %x : (tensor<8xbf16>) -> tensor<8xbf16>
+    ```
+  }];
+}
+
+//===----------------------------------------------------------------------===//
 // moss-verify-lowered
 //===----------------------------------------------------------------------===//
 

@@ -193,19 +193,8 @@ static bool fits(ArrayRef<int64_t> shape, ArrayRef<int64_t> declared) {
          });
 }
 
-/// Integers are compared as doubles.
+/// Below this, each integer is a double.
 static constexpr int64_t kMaxInteger = int64_t(1) << 53;
-
-static llvm::Error checkIntegers(const HostArray &array, StringRef input) {
-  if (isFloat(array.kind))
-    return llvm::Error::success();
-  for (int64_t i = 0; i < array.size(); ++i)
-    if (std::abs(array.get(i)) >= kMaxInteger)
-      return makeError("--input: '" + input +
-                       "' has integers of magnitude 2^53 or more, which "
-                       "moss-run does not tell apart");
-  return llvm::Error::success();
-}
 
 llvm::Expected<HostArray> Resolver::read(unsigned number, ElementKind kind,
                                          ArrayRef<int64_t> shape,
@@ -224,15 +213,15 @@ llvm::Expected<HostArray> Resolver::read(unsigned number, ElementKind kind,
       return makeError("--input: '" + input + "' is no " +
                        getElementName(kind) + ", as argument '" +
                        names[number] + "' is");
-    if (llvm::Error error = checkIntegers(array, input))
-      return error;
+    if (!isFloat(kind) && std::abs(array.get(0)) >= kMaxInteger)
+      return makeError("--input: '" + input +
+                       "' has a magnitude of 2^53 or more, which is not exact "
+                       "as a number here; give it in a file");
     return array;
   }
   llvm::Expected<HostArray> array = readNpy(input, kind);
   if (!array)
     return array.takeError();
-  if (llvm::Error error = checkIntegers(*array, input))
-    return error;
   if (!fits(array->shape, shape))
     return makeError("'" + input + "' has the shape [" +
                      formatShape(array->shape) + "], but argument '" +

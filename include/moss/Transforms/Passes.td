@@ -60,6 +60,10 @@ def MossAssertToLLVM : Pass<"moss-assert-to-llvm", "::mlir::ModuleOp"> {
            "Function to call with the message, which does not return, instead "
            "of writing it and aborting; mossFailAssertion of Moss's runtime "
            "makes the function that was called return an error">,
+    Option<"comparisonHandler", "comparison-handler", "std::string",
+           /*default=*/"",
+           "Call this function with the message and both numbers instead where "
+           "two integers are not equal; mossFailComparison of Moss's runtime">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::LLVM::LLVMDialect",

@@ -12,10 +12,8 @@ import argparse
 import json
 import os
 import subprocess
-import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-BUILD = os.environ.get("MOSS_BUILD_DIR", os.path.join(ROOT, "build"))
+from build import BUILD, ROOT, tool
 
 UPDATE = """
 #rule = #moss.scale_rule<#moss.optimizer<adamw, beta1 = 0.9, beta2 = 0.95, weight_decay = 0.1>, f8E4M3FN, master = f32>
@@ -115,12 +113,9 @@ func.func @payloads(%w: tensor<{R}x{C}xf32>, %scale: tensor<f32>, %p: tensor<{R}
 
 def build(out, name, source, before=()):
     """One shared library; `before` are options of moss-opt ahead of the pipeline."""
-    opt = os.path.join(BUILD, "bin", "moss-opt")
     lowered = os.path.join(out, name + ".mlir")
-    for command, text in (([opt, *before], source), ([opt, "--moss-fp8-lower", "-o", lowered], None)):
-        done = subprocess.run(command, input=text or done.stdout, capture_output=True, text=True)
-        if done.returncode:
-            sys.exit(f"{' '.join(command)} failed:\n{done.stderr[:2000]}")
+    source = tool("moss-opt", *before, text=source)
+    tool("moss-opt", "--moss-fp8-lower", "-o", lowered, text=source)
     script = os.path.join(ROOT, "utils", "moss-build-shared.sh")
     subprocess.run([script, lowered, os.path.join(out, name + ".so")], check=True,
                    env={**os.environ, "MOSS_BUILD_DIR": BUILD})

@@ -16,7 +16,12 @@ layer=$examples/llama-7b-linear.mlir
 check=$examples/llama-7b-linear-check.mlir
 mkdir -p "$out"
 
-step() { printf '\n\033[1m== %s\033[0m\n' "$1"; }
+# Headings are bold on a terminal, and plain in files.
+bold='' plain=''
+if [ -t 1 ]; then
+  bold=$'\033[1m' plain=$'\033[0m'
+fi
+step() { printf '\n%s== %s%s\n' "$bold" "$1" "$plain"; }
 
 # A program without its comments, cut at the width of a wide screen.
 show() { sed '/^ *\/\//d; /^$/d' "$1" | cut -c1-150; }

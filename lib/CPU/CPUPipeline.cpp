@@ -83,8 +83,10 @@ void moss::buildCPUPipeline(OpPassManager &pm,
   pm.addNestedPass<func::FuncOp>(createMossRequestCWrappers());
   pm.addPass(createMossExpandNextScale());
   MossAssertToLLVMOptions assertOptions;
-  if (options.cInterface)
+  if (options.cInterface) {
     assertOptions.handler = kAssertionHandlerName.str();
+    assertOptions.comparisonHandler = kComparisonHandlerName.str();
+  }
   pm.addPass(createMossAssertToLLVM(assertOptions));
   pm.addPass(createMossQuantizeToLoops());
   addTilePasses(pm, options.arithmetic);

@@ -7,29 +7,95 @@
 //===----------------------------------------------------------------------===//
 
 #include "moss/Compiler/CommandLine.h"
+#include "mlir/IR/AsmState.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Remark/RemarkStreamer.h"
+#include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Regex.h"
+#include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace mlir;
 using namespace mlir::moss;
 
-static raw_ostream &printError() { return llvm::WithColor::error(); }
+//===----------------------------------------------------------------------===//
+// Drivers
+//===----------------------------------------------------------------------===//
 
-ToolDiagnosticHandler::ToolDiagnosticHandler(llvm::SourceMgr &sourceMgr,
-                                             MLIRContext &context)
-    : sourceHandler(sourceMgr, &context),
+/// The name of the driver that runs.
+static StringRef driverName;
+
+void moss::parseCommandLine(StringRef name, llvm::cl::OptionCategory &category,
+                            int argc, char **argv, const char *overview) {
+  driverName = name;
+  llvm::cl::HideUnrelatedOptions(category);
+  registerAsmPrinterCLOptions();
+  registerMLIRContextCLOptions();
+  registerPassManagerCLOptions();
+  llvm::cl::SetVersionPrinter([](raw_ostream &os) {
+    os << driverName << ", with LLVM " LLVM_VERSION_STRING "\n";
+  });
+  llvm::cl::ParseCommandLineOptions(argc, argv, overview);
+}
+
+raw_ostream &moss::printError() {
+  return llvm::WithColor::error(llvm::errs(), driverName);
+}
+
+LogicalResult moss::reportError(const Twine &message) {
+  printError() << message << '\n';
+  return failure();
+}
+
+static std::shared_ptr<llvm::SourceMgr>
+createSourceMgr(std::unique_ptr<llvm::MemoryBuffer> buffer) {
+  auto sourceMgr = std::make_shared<llvm::SourceMgr>();
+  sourceMgr->AddNewSourceBuffer(std::move(buffer), SMLoc());
+  return sourceMgr;
+}
+
+static DialectRegistry createRegistry() {
+  DialectRegistry registry;
+  registerCompilerDialects(registry);
+  return registry;
+}
+
+ProgramFile::ProgramFile(std::unique_ptr<llvm::MemoryBuffer> buffer)
+    : sourceMgr(createSourceMgr(std::move(buffer))), context(createRegistry()),
+      sourceHandler(*sourceMgr, &context),
       toolHandler(&context, [](Diagnostic &diagnostic) {
         if (diagnostic.getSeverity() != DiagnosticSeverity::Error ||
             !isa<UnknownLoc>(diagnostic.getLocation()))
           return failure();
         printError() << diagnostic << "\n";
         return success();
-      }) {}
+      }) {
+  // Functions after lowering are too long to be read below an error.
+  context.printOpOnDiagnostic(false);
+}
+
+std::unique_ptr<ProgramFile> ProgramFile::open(StringRef path,
+                                               const RemarkFlags &remarks) {
+  std::string error;
+  std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(path, &error);
+  if (!buffer) {
+    printError() << error << '\n';
+    return nullptr;
+  }
+  std::unique_ptr<ProgramFile> file(new ProgramFile(std::move(buffer)));
+  if (failed(remarks.enable(file->context)))
+    return nullptr;
+  return file;
+}
+
+OwningOpRef<ModuleOp> ProgramFile::parse() {
+  return parseProgram(sourceMgr, &context);
+}
 
 //===----------------------------------------------------------------------===//
 // Lowering
@@ -68,6 +134,8 @@ LoweringFlags::~LoweringFlags() = default;
 
 LogicalResult LoweringFlags::apply(FP8LowerOptions &options) const {
   NamedOptions parsed;
+  // Who calls a driver wants FP8, and sees no remarks unless asking for them.
+  parsed.warnUnquantized = true;
   for (const std::unique_ptr<Flag> &flag : flags)
     if (flag->getNumOccurrences() > 0 &&
         parsed.find(flag->ArgStr)
@@ -114,15 +182,11 @@ static std::string findRuntimeFolder(const char *argv0) {
 LogicalResult CodeFlags::apply(CompileOptions &options,
                                const char *argv0) const {
   unsigned level;
-  if (optLevel.size() != 1 || !llvm::to_integer(optLevel, level) || level > 3) {
-    printError() << "-O" << optLevel << ": the level must be 0 to 3\n";
-    return failure();
-  }
-  if (deviceCode != "ptx" && deviceCode != "cubin") {
-    printError() << "--device-code=" << deviceCode
-                 << ": expected ptx or cubin\n";
-    return failure();
-  }
+  if (optLevel.size() != 1 || !llvm::to_integer(optLevel, level) || level > 3)
+    return reportError("-O" + optLevel + ": the level must be 0 to 3");
+  if (deviceCode != "ptx" && deviceCode != "cubin")
+    return reportError("--device-code=" + deviceCode +
+                       ": expected ptx or cubin");
   options.optLevel = level;
   options.cpu = cpu;
   options.assembleKernels = deviceCode == "cubin";
@@ -166,9 +230,8 @@ LogicalResult RemarkFlags::checkPatterns() const {
     std::string error;
     if (flag->empty() || llvm::Regex(flag->getValue()).isValid(error))
       continue;
-    printError() << "--" << flag->ArgStr << "=" << *flag
-                 << ": not a regular expression: " << error << "\n";
-    return failure();
+    return reportError("--" + flag->ArgStr + "=" + *flag +
+                       ": not a regular expression: " + error);
   }
   return success();
 }
@@ -201,16 +264,12 @@ LogicalResult RemarkFlags::enable(MLIRContext &context) const {
     return remark::enableOptimizationRemarks(context, /*streamer=*/nullptr,
                                              std::move(policy), categories,
                                              /*printAsEmitRemarks=*/true);
-  if (format != "yaml" && format != "bitstream") {
-    printError() << "--remark-format=" << format
-                 << ": expected emitRemark, yaml or bitstream\n";
-    return failure();
-  }
-  if (outputFile.empty()) {
-    printError() << "--remark-format=" << format
-                 << " needs a file: --remarks-output-file\n";
-    return failure();
-  }
+  if (format != "yaml" && format != "bitstream")
+    return reportError("--remark-format=" + format +
+                       ": expected emitRemark, yaml or bitstream");
+  if (outputFile.empty())
+    return reportError("--remark-format=" + format +
+                       " needs a file: --remarks-output-file");
   // The streamer does not say why it cannot open a file.
   std::error_code error;
   llvm::raw_fd_ostream(outputFile, error, llvm::sys::fs::CD_OpenAlways);
@@ -220,7 +279,6 @@ LogicalResult RemarkFlags::enable(MLIRContext &context) const {
                                      : llvm::remarks::Format::Bitstream,
                     std::move(policy), categories)))
     return success();
-  printError() << "cannot write remarks to '" << outputFile << "'"
-               << (error ? ": " + error.message() : "") << "\n";
-  return failure();
+  return reportError("cannot write remarks to '" + outputFile + "'" +
+                     (error ? ": " + error.message() : ""));
 }

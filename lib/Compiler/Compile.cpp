@@ -224,8 +224,13 @@ static LogicalResult checkShared(ModuleOp module, StringRef output) {
   return success();
 }
 
-static LogicalResult checkKind(ModuleOp module, OutputKind kind, bool isGPU,
-                               StringRef output) {
+static LogicalResult checkOutput(ModuleOp module, OutputKind kind, bool isGPU,
+                                 StringRef output,
+                                 const CompileOptions &options) {
+  if (options.printsSchedules && !isGPU)
+    return report(module) << "a program for a CPU has no schedules to print, "
+                             "which are those of a GPU's kernels; compile for "
+                             "target=sm_90a";
   if ((kind == OutputKind::PTX || kind == OutputKind::Cubin) && !isGPU)
     return report(module) << "a program for a CPU has no "
                           << (kind == OutputKind::PTX ? "PTX" : "cubin")
@@ -238,7 +243,8 @@ LogicalResult moss::compileToFile(ModuleOp module, OutputKind kind,
                                   StringRef to) {
   FailureOr<TargetInfo> target = lookupTarget(options.lowering.target);
   bool isGPU = succeeded(target) && target->kind == TargetKind::SM90a;
-  if (succeeded(target) && failed(checkKind(module, kind, isGPU, output)))
+  if (succeeded(target) &&
+      failed(checkOutput(module, kind, isGPU, output, options)))
     return failure();
   // PTX is also what cubins of several kernels are assembled from.
   if (kind == OutputKind::PTX || kind == OutputKind::Cubin)

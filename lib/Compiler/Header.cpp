@@ -13,6 +13,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "moss/Compiler/Compiler.h"
+#include "moss/Runtime/Runtime.h"
 #include "moss/Transforms/CInterface.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -120,9 +121,9 @@ extern "C" {
 #ifndef MOSS_STATUS
 #define MOSS_STATUS
 typedef enum MossStatus {
-  MOSS_SUCCESS = 0,
-  MOSS_INVALID_ARGUMENT = 1,
-  MOSS_RUNTIME_ERROR = 2
+  MOSS_SUCCESS = )"
+     << MOSS_SUCCESS << ",\n  MOSS_INVALID_ARGUMENT = " << MOSS_INVALID_ARGUMENT
+     << ",\n  MOSS_RUNTIME_ERROR = " << MOSS_RUNTIME_ERROR << R"(
 } MossStatus;
 
 // What went wrong in this thread's last call that failed.

@@ -214,14 +214,18 @@ static void printExtents(ArrayRef<int64_t> extents, raw_ostream &os) {
 
 void moss::printSchedules(ModuleOp module, raw_ostream &os) {
   auto kernels = module->getAttrOfType<ArrayAttr>(kKernelsAttrName);
-  if (!kernels)
+  if (!kernels) {
+    os << "no schedules: kernels are known from the level 'kernel' on\n";
     return;
+  }
+  bool hasMatmul = false;
   for (Attribute attribute : kernels) {
     auto kernel = dyn_cast<DictionaryAttr>(attribute);
     auto schedule = kernel.getAs<ScheduleAttr>("schedule");
     auto matmul = kernel.getAs<DictionaryAttr>("matmul");
     if (!schedule || !matmul)
       continue;
+    hasMatmul = true;
     os << kernel.getAs<StringAttr>("name").getValue() << ": ";
     printExtents(matmul.getAs<DenseI64ArrayAttr>("shape"), os);
     os << " in tiles of ";
@@ -234,4 +238,6 @@ void moss::printSchedules(ModuleOp module, raw_ostream &os) {
        << " bytes of shared memory; "
        << matmul.getAs<StringAttr>("accumulate").getValue() << "\n";
   }
+  if (!hasMatmul)
+    os << "no schedules: no kernel is a matmul\n";
 }

@@ -50,8 +50,10 @@ void moss::addKernelToNVVMPasses(OpPassManager &pm) {
 static void addHostToLLVMPasses(OpPassManager &pm,
                                 const HostPipelineOptions &options) {
   MossAssertToLLVMOptions assertOptions;
-  if (options.cInterface)
+  if (options.cInterface) {
     assertOptions.handler = kAssertionHandlerName.str();
+    assertOptions.comparisonHandler = kComparisonHandlerName.str();
+  }
   pm.addPass(createMossAssertToLLVM(assertOptions));
   pm.addNestedPass<func::FuncOp>(createMossRequestCWrappers());
   pm.addPass(createMossConvertTensorMapsToLLVM());

@@ -58,6 +58,7 @@ static void addQuantizePasses(OpPassManager &pm,
   quantize.rounding = options.rounding;
   quantize.accumulate = options.accumulate;
   quantize.promoteInterval = options.promoteInterval;
+  quantize.warnUnquantized = options.warnUnquantized;
   pm.addPass(createMossQuantize(quantize));
   if (options.migrateScales)
     pm.addPass(createMossMigrateScales());
@@ -92,9 +93,14 @@ static void addDeallocationPasses(OpPassManager &pm) {
 static void addBufferizePasses(OpPassManager &pm) {
   // Elementwise ops on tensors have no bufferization of their own.
   pm.addNestedPass<func::FuncOp>(createMossElementwiseToLinalg());
+  pm.addPass(createMossVerifyBufferizable());
   pm.addNestedPass<func::FuncOp>(createMossSeparateEmptyTensors());
   pm.addPass(bufferization::createEmptyTensorEliminationPass());
   pm.addPass(bufferization::createEmptyTensorToAllocTensorPass());
+  // The pass before merges blocks that are alike, as two returns are, and
+  // bufferization fails on a branch whose successors are the same block. This
+  // makes such a branch a choice.
+  pm.addPass(createCanonicalizerPass());
   bufferization::OneShotBufferizePassOptions bufferize;
   bufferize.bufferizeFunctionBoundaries = true;
   // A layer in a loop yields a new tensor each time.

@@ -17,6 +17,7 @@
 #include "moss/Transforms/CInterface.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
+#include <cmath>
 
 using namespace mlir;
 using namespace mlir::moss;
@@ -192,6 +193,9 @@ static bool fits(ArrayRef<int64_t> shape, ArrayRef<int64_t> declared) {
          });
 }
 
+/// Below this, each integer is a double.
+static constexpr int64_t kMaxInteger = int64_t(1) << 53;
+
 llvm::Expected<HostArray> Resolver::read(unsigned number, ElementKind kind,
                                          ArrayRef<int64_t> shape,
                                          std::string &origin) {
@@ -209,6 +213,10 @@ llvm::Expected<HostArray> Resolver::read(unsigned number, ElementKind kind,
       return makeError("--input: '" + input + "' is no " +
                        getElementName(kind) + ", as argument '" +
                        names[number] + "' is");
+    if (!isFloat(kind) && std::abs(array.get(0)) >= kMaxInteger)
+      return makeError("--input: '" + input +
+                       "' has a magnitude of 2^53 or more, which is not exact "
+                       "as a number here; give it in a file");
     return array;
   }
   llvm::Expected<HostArray> array = readNpy(input, kind);

@@ -35,11 +35,17 @@ static SmallVector<int64_t> getPosition(int64_t offset,
   return position;
 }
 
+/// The quotient of two norms. No error is none of nothing, too.
+static double getRelative(double errorSquares, double squares) {
+  return errorSquares == 0 ? 0 : std::sqrt(errorSquares / squares);
+}
+
 Comparison moss::compare(const HostArray &result, const HostArray &expected,
-                         const HostArray *bound, double boundScale) {
+                         const HostArray *bound, const HostArray *estimate,
+                         double boundScale) {
   Comparison comparison;
   comparison.elements = result.size();
-  double errorSquares = 0, squares = 0;
+  double errorSquares = 0, squares = 0, estimateSquares = 0;
   int64_t worstOffset = 0;
   for (int64_t i = 0; i < comparison.elements; ++i) {
     double value = result.get(i), wanted = expected.get(i);
@@ -51,6 +57,8 @@ Comparison moss::compare(const HostArray &result, const HostArray &expected,
       errorSquares += (value - wanted) * (value - wanted);
       squares += wanted * wanted;
     }
+    if (estimate)
+      estimateSquares += estimate->get(i) * estimate->get(i);
     // Otherwise a result of nothing but NaN would be exact.
     if (!isFinite && isWantedFinite)
       errorSquares = std::numeric_limits<double>::infinity();
@@ -69,7 +77,10 @@ Comparison moss::compare(const HostArray &result, const HostArray &expected,
   }
   if (comparison.worst)
     comparison.worst->position = getPosition(worstOffset, result.shape);
-  if (errorSquares != 0)
-    comparison.relativeError = std::sqrt(errorSquares / squares);
+  comparison.relativeError = getRelative(errorSquares, squares);
+  if (estimate && comparison.unbounded == 0 && std::isfinite(estimateSquares))
+    comparison.estimateRatio =
+        getRelative(errorSquares, estimateSquares) /
+        (1 + 2 / std::sqrt(static_cast<double>(comparison.elements)));
   return comparison;
 }

@@ -145,6 +145,7 @@ std::unique_ptr<Reference> Reference::create(func::FuncOp entry,
   quantize.copyOptionValuesFrom(lowering);
   quantize.to = "quantized";
   quantize.cInterface = false;
+  quantize.warnUnquantized = false;
   PassManager quantization(context);
   if (failed(buildFP8LowerPipeline(quantization, quantize, report)) ||
       failed(quantization.run(**copy)))
@@ -154,6 +155,7 @@ std::unique_ptr<Reference> Reference::create(func::FuncOp entry,
   PassManager derivation(context);
   MossErrorBoundOptions options;
   options.matrixUnit = usesMatrixUnit(lowering);
+  options.estimate = true;
   derivation.addNestedPass<func::FuncOp>(createMossElementwiseToLinalg());
   derivation.addNestedPass<func::FuncOp>(createMossErrorBound(options));
   derivation.addPass(createCanonicalizerPass());
@@ -184,6 +186,7 @@ Reference::evaluate(ArrayRef<HostArray> arguments,
     ElementKind kind = isFloat(result.kind) ? ElementKind::F32 : result.kind;
     results.values.emplace_back(kind, result.shape);
     results.bounds.emplace_back(ElementKind::F32, result.shape);
+    results.estimates.emplace_back(ElementKind::F32, result.shape);
   }
   SmallVector<HostArray> counts(operandNames.size(),
                                 HostArray(ElementKind::I64, {2}));
@@ -192,7 +195,7 @@ Reference::evaluate(ArrayRef<HostArray> arguments,
     parameters.push_back(
         {const_cast<char *>(argument.bytes.data()), argument.shape});
   for (SmallVector<HostArray> *group :
-       {&results.values, &results.bounds, &counts})
+       {&results.values, &results.bounds, &results.estimates, &counts})
     for (HostArray &array : *group)
       parameters.push_back({array.bytes.data(), array.shape});
   if (failed(executable->call(parameters, /*stream=*/nullptr)))

@@ -47,6 +47,9 @@ static void printComparison(llvm::raw_ostream &os, const Report &report,
     os << (comparison.relativeError <= report.tolerance ? ", within"
                                                         : ", beyond")
        << " the tolerance of " << llvm::format("%.3e", report.tolerance);
+  else if (comparison.estimateRatio)
+    os << ", " << llvm::format("%.3g", *comparison.estimateRatio)
+       << " of its estimate";
   os << '\n';
   if (comparison.worst) {
     const ElementError &worst = *comparison.worst;
@@ -130,6 +133,9 @@ static llvm::json::Object toJSON(const Report &report,
   object["tolerance"] = report.usesTolerance(comparison)
                             ? toJSON(report.tolerance)
                             : llvm::json::Value(nullptr);
+  object["estimate_ratio"] = comparison.estimateRatio
+                                 ? toJSON(*comparison.estimateRatio)
+                                 : llvm::json::Value(nullptr);
   if (!comparison.worst)
     return object;
   const ElementError &worst = *comparison.worst;

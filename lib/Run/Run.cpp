@@ -199,7 +199,7 @@ LogicalResult Run::compareResult(unsigned number,
   }
   report.results[number].comparison = compare(
       results[number], wanted, reference ? &reference->bounds[number] : nullptr,
-      options.boundScale);
+      reference ? &reference->estimates[number] : nullptr, options.boundScale);
   return success();
 }
 

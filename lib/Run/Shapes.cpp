@@ -10,12 +10,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/Analysis/CallGraph.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "moss/IR/Moss.h"
 #include "moss/Run/Executable.h"
+#include "llvm/ADT/SCCIterator.h"
 
 using namespace mlir;
 using namespace mlir::moss;
@@ -74,16 +76,33 @@ FailureOr<func::FuncOp> moss::findEntry(ModuleOp module, StringRef name) {
   return failure();
 }
 
+/// Functions that call themselves would be inlined without an end.
+static LogicalResult checkRecursion(ModuleOp module) {
+  const CallGraph graph(module);
+  for (auto it = llvm::scc_begin(&graph); !it.isAtEnd(); ++it) {
+    if (!it.hasCycle())
+      continue;
+    Operation *callable = it->front()->getCallableRegion()->getParentOp();
+    return callable->emitError()
+           << "'" << SymbolTable::getSymbolName(callable).getValue()
+           << "' calls itself, directly or through others; moss-run inlines "
+              "calls, and runs no recursive functions";
+  }
+  return success();
+}
+
 FailureOr<OwningOpRef<ModuleOp>> moss::inlineCalls(func::FuncOp entry) {
   OwningOpRef<ModuleOp> copy(
       cast<ModuleOp>(entry->getParentOfType<ModuleOp>()->clone()));
   for (auto func : copy->getOps<func::FuncOp>())
     if (func.getName() != entry.getName())
       func.setPrivate();
-  PassManager pm(entry.getContext());
-  pm.addPass(createInlinerPass());
-  pm.addPass(createSymbolDCEPass());
-  if (failed(pm.run(*copy)))
+  PassManager cleaner(entry.getContext()), inliner(entry.getContext());
+  cleaner.addPass(createSymbolDCEPass());
+  inliner.addPass(createInlinerPass());
+  inliner.addPass(createSymbolDCEPass());
+  if (failed(cleaner.run(*copy)) || failed(checkRecursion(*copy)) ||
+      failed(inliner.run(*copy)))
     return failure();
   return copy;
 }
@@ -118,6 +137,19 @@ static int64_t inferExtent(Value tensor, int64_t dim) {
   return succeeded(extent) ? *extent : ShapedType::kDynamic;
 }
 
+/// The same of a result, which all returns must agree on.
+static int64_t inferResultExtent(func::FuncOp func, unsigned result,
+                                 int64_t dim) {
+  std::optional<int64_t> extent;
+  for (auto op : func.getOps<func::ReturnOp>()) {
+    int64_t returned = inferExtent(op.getOperand(result), dim);
+    if (extent && *extent != returned)
+      return ShapedType::kDynamic;
+    extent = returned;
+  }
+  return extent.value_or(ShapedType::kDynamic);
+}
+
 static std::optional<double> countOperations(func::FuncOp func) {
   double total = 0;
   bool isKnown = true;
@@ -149,6 +181,7 @@ moss::inferShapes(func::FuncOp entry,
   quantize.copyOptionValuesFrom(lowering);
   quantize.to = "quantized";
   quantize.cInterface = false;
+  quantize.warnUnquantized = false;
   PassManager pm(entry.getContext());
   auto report = [&](const Twine &message) {
     return emitError(entry.getLoc()) << message;
@@ -157,12 +190,11 @@ moss::inferShapes(func::FuncOp entry,
       failed(pm.run(**copy)))
     return failure();
   ProgramShapes shapes;
-  Operation *terminator = func.getBody().back().getTerminator();
-  for (Value result : terminator->getOperands()) {
+  for (auto [i, resultType] : llvm::enumerate(func.getResultTypes())) {
     shapes.results.emplace_back();
-    auto type = dyn_cast<RankedTensorType>(result.getType());
-    for (int64_t i = 0; type && i < type.getRank(); ++i)
-      shapes.results.back().push_back(inferExtent(result, i));
+    auto type = dyn_cast<RankedTensorType>(resultType);
+    for (int64_t dim = 0; type && dim < type.getRank(); ++dim)
+      shapes.results.back().push_back(inferResultExtent(func, i, dim));
   }
   shapes.operations = countOperations(func);
   return shapes;

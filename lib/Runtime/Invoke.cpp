@@ -105,6 +105,12 @@ void mossFailAssertion(const char *message) {
   fail(message, MOSS_INVALID_ARGUMENT);
 }
 
+void mossFailComparison(const char *message, int64_t left, int64_t right) {
+  fail(std::string(message) + " (" + std::to_string(left) + " and " +
+           std::to_string(right) + ")",
+       MOSS_INVALID_ARGUMENT);
+}
+
 //===----------------------------------------------------------------------===//
 // Arguments
 //===----------------------------------------------------------------------===//

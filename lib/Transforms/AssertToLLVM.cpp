@@ -66,34 +66,58 @@ static LogicalResult createWriteAndAbort(ImplicitLocOpBuilder &b,
   return success();
 }
 
-/// handler(message);
+/// The comparison for equality that an assertion is about, if it is one.
+static arith::CmpIOp getEquality(cf::AssertOp op) {
+  auto compare = op.getArg().getDefiningOp<arith::CmpIOp>();
+  bool isEquality = compare &&
+                    compare.getPredicate() == arith::CmpIPredicate::eq &&
+                    compare.getLhs().getType().isIndex();
+  return isEquality ? compare : arith::CmpIOp();
+}
+
+/// handler(message, numbers...);
 static LogicalResult createHandlerCall(ImplicitLocOpBuilder &b, ModuleOp module,
-                                       cf::AssertOp op, StringRef handler) {
+                                       cf::AssertOp op, StringRef handler,
+                                       ValueRange numbers) {
+  SmallVector<Type> types{LLVM::LLVMPointerType::get(b.getContext())};
+  types.append(numbers.size(), b.getI64Type());
   FailureOr<LLVM::LLVMFuncOp> function = getFunction(
-      b, module, handler, {LLVM::LLVMPointerType::get(b.getContext())},
-      LLVM::LLVMVoidType::get(b.getContext()));
+      b, module, handler, types, LLVM::LLVMVoidType::get(b.getContext()));
   if (failed(function))
     return op.emitError("needs a function '")
-           << handler << "' of one pointer, but the program has another one";
+           << handler << "' of one pointer"
+           << (numbers.empty() ? "" : " and two integers")
+           << ", but the program has another one";
   std::string message = op.getMsg().str();
   message.push_back('\0');
-  LLVM::CallOp::create(b, *function, createMessage(b, module, message));
+  SmallVector<Value> operands{createMessage(b, module, message)};
+  for (Value number : numbers)
+    operands.push_back(arith::IndexCastOp::create(b, b.getI64Type(), number));
+  LLVM::CallOp::create(b, *function, operands);
   return success();
 }
 
 /// if (!condition) { ... }
 static LogicalResult lowerAssert(ModuleOp module, cf::AssertOp op,
-                                 StringRef handler) {
+                                 StringRef handler,
+                                 StringRef comparisonHandler) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
   Value one = arith::ConstantIntOp::create(b, 1, 1);
   Value fails = arith::XOrIOp::create(b, op.getArg(), one);
   auto branch = scf::IfOp::create(b, fails, /*withElseRegion=*/false);
   b.setInsertionPointToStart(branch.thenBlock());
-  if (failed(handler.empty() ? createWriteAndAbort(b, module, op)
-                             : createHandlerCall(b, module, op, handler)))
-    return failure();
-  op.erase();
-  return success();
+  LogicalResult result = success();
+  arith::CmpIOp equality = getEquality(op);
+  if (equality && !comparisonHandler.empty())
+    result = createHandlerCall(b, module, op, comparisonHandler,
+                               equality->getOperands());
+  else if (!handler.empty())
+    result = createHandlerCall(b, module, op, handler, ValueRange());
+  else
+    result = createWriteAndAbort(b, module, op);
+  if (succeeded(result))
+    op.erase();
+  return result;
 }
 
 namespace {
@@ -105,7 +129,7 @@ struct AssertToLLVMPass : moss::impl::MossAssertToLLVMBase<AssertToLLVMPass> {
     for (auto func : getOperation().getOps<func::FuncOp>())
       func.walk([&](cf::AssertOp op) { asserts.push_back(op); });
     for (cf::AssertOp op : asserts)
-      if (failed(lowerAssert(getOperation(), op, handler)))
+      if (failed(lowerAssert(getOperation(), op, handler, comparisonHandler)))
         return signalPassFailure();
   }
 };

@@ -74,6 +74,8 @@ std::string moss::describeLocation(Location loc) {
 }
 
 void Translator::noteUnknown(Operation *op) {
+  if (kind != ErrorKind::Bound)
+    return;
   remark::missed(op->getLoc(), remark::RemarkOpts::name("unbounded")
                                    .category("moss-error-bound")
                                    .function(func.getName()))
@@ -156,14 +158,11 @@ LogicalResult Translator::visitBody(Block &block) {
   return success();
 }
 
-/// Return the reference, the bounds as f32, and the counts.
-void Translator::visitReturn(func::ReturnOp op) {
+/// The errors of what \p op returns, as f32.
+void Translator::appendErrors(func::ReturnOp op, SmallVector<Value> &results) {
   ImplicitLocOpBuilder b(op.getLoc(), builder);
-  SmallVector<Value> results, errors;
   for (Value operand : op.getOperands()) {
-    Bounded x = lookup(operand);
-    results.push_back(x.value);
-    Value error = getErrorOrZero(x);
+    Value error = getErrorOrZero(lookup(operand));
     auto toBound = [](ImplicitLocOpBuilder &nb, Value differs) -> Value {
       BoundArithmetic bounds(nb);
       return arith::SelectOp::create(nb, differs, bounds.unknown(),
@@ -179,11 +178,36 @@ void Translator::visitReturn(func::ReturnOp op) {
                                   })
                     .front()
               : toBound(b, error);
-    errors.push_back(error);
+    results.push_back(error);
   }
-  llvm::append_range(results, errors);
+}
+
+/// Return the reference, the bounds, the estimates and the counts.
+LogicalResult Translator::translateBody(Block &original, Block &entry) {
+  auto returned = cast<func::ReturnOp>(original.getTerminator());
+  SmallVector<Value> results;
+  SmallVector<ErrorKind> kinds = {ErrorKind::Bound};
+  if (hasEstimate)
+    kinds.push_back(ErrorKind::Estimate);
+  for (ErrorKind next : kinds) {
+    kind = next;
+    dequantized.clear();
+    for (auto [from, to] :
+         llvm::zip_equal(original.getArguments(), entry.getArguments())) {
+      ImplicitLocOpBuilder b(from.getLoc(), builder);
+      define(from,
+             {createConverted(b, to, getReferenceType(to.getType())), Value()});
+    }
+    if (failed(visitBody(original)))
+      return failure();
+    if (kind == ErrorKind::Bound)
+      for (Value operand : returned.getOperands())
+        results.push_back(lookup(operand).value);
+    appendErrors(returned, results);
+  }
   llvm::append_range(results, flushCounts);
-  func::ReturnOp::create(b, results);
+  func::ReturnOp::create(builder, returned.getLoc(), results);
+  return success();
 }
 
 LogicalResult Translator::run() {
@@ -196,19 +220,12 @@ LogicalResult Translator::run() {
   reference.setVisibility(func.getVisibility());
   Block *entry = reference.addEntryBlock();
   builder.setInsertionPointToStart(entry);
-  for (auto [from, to] :
-       llvm::zip_equal(original->getArguments(), entry->getArguments())) {
-    ImplicitLocOpBuilder b(from.getLoc(), builder);
-    define(from,
-           {createConverted(b, to, getReferenceType(to.getType())), Value()});
-  }
   auto done = [&](LogicalResult result) {
     reference.erase();
     return result;
   };
-  if (failed(visitBody(*original)))
+  if (failed(translateBody(*original, *entry)))
     return done(failure());
-  visitReturn(cast<func::ReturnOp>(original->getTerminator()));
   reference.setType(builder.getFunctionType(
       func.getArgumentTypes(), entry->getTerminator()->getOperandTypes()));
   func.getBody().takeBody(reference.getBody());
@@ -225,7 +242,8 @@ struct ErrorBoundPass : moss::impl::MossErrorBoundBase<ErrorBoundPass> {
 
   void runOnOperation() override {
     func::FuncOp func = getOperation();
-    if (!func.isExternal() && failed(Translator(func, matrixUnit).run()))
+    if (!func.isExternal() &&
+        failed(Translator(func, matrixUnit, estimate).run()))
       signalPassFailure();
   }
 };

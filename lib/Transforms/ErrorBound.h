@@ -101,12 +101,64 @@ Value createConverted(ImplicitLocOpBuilder &b, Value x, Type type);
 Bounded createQuantizedBound(ImplicitLocOpBuilder &b, QuantizeOp op, Bounded x,
                              Value scale);
 
+/// What is asked of the errors of a program.
+enum class ErrorKind {
+  /// No element is ever farther from the reference.
+  Bound,
+  /// As a norm over a tensor, errors of ordinary data are not larger.
+  Estimate
+};
+
+/// The sums over K of a b, (|a| + da) (|b| + db) and |a| |b|, each [M, N] in
+/// f32, for \p lhs [M, K] and \p rhs [N, K]. They are one linalg.generic, which
+/// is marked by `library_call`.
+SmallVector<Value> createMatmulSums(ImplicitLocOpBuilder &b, Bounded lhs,
+                                    Bounded rhs);
+
 /// The product of the matrices that `lhs` [M, K] and `rhs` [N, K] stand for,
-/// added to \p init if the op accumulates. The three sums over K are one
-/// linalg.generic, which is marked by `library_call`.
+/// added to \p init if the op accumulates. Of \p sums, an estimate takes only
+/// those that do not depend on the errors of the operands.
 Bounded createMatmulBound(ImplicitLocOpBuilder &b, ScaledMatmulOp op,
                           Bounded lhs, Bounded rhs, Bounded init,
-                          bool hasMatrixUnit);
+                          ValueRange sums, bool hasMatrixUnit, ErrorKind kind);
+
+/// What a sum over K loses, in f32. Null values are zero.
+struct SumLoss {
+  /// In relation to the partial sums: FP32's roundings in the program, in the
+  /// reference and in the sums of the bound.
+  Value rounding;
+  /// Likewise the cuts of the matrix unit, all in one direction.
+  Value cut;
+};
+
+/// The errors of a matmul of ordinary data, estimated from the squares of its
+/// operands and of their errors. docs/Numerics.md derives the formulas.
+class MatmulEstimate {
+public:
+  /// Create the sums of squares for \p lhs [M, K] and \p rhs [N, K].
+  MatmulEstimate(ImplicitLocOpBuilder &b, Bounded lhs, Bounded rhs);
+
+  /// The error of one element, in the body of a linalg op over [M, N]:
+  /// \p product is the sum over K, and \p magnitudes that of magnitudes.
+  Value getError(ImplicitLocOpBuilder &b, Value product, Value magnitudes,
+                 SumLoss loss);
+
+private:
+  /// Vectors of one operand's rows, in f64.
+  struct Rows {
+    /// The sums over all columns of the result of the squares that its terms,
+    /// and the errors of its terms, have.
+    Value terms, errors;
+    /// The error of the row in relation to it.
+    Value relative;
+    /// The sums of `terms` and `errors`.
+    Value allTerms, allErrors;
+  };
+  static Rows createRows(ImplicitLocOpBuilder &b, Bounded x,
+                         ValueRange otherSquares);
+
+  Rows lhsRows, rhsRows;
+};
 
 } // namespace mlir::moss
 

@@ -268,9 +268,8 @@ Bounded moss::createQuantizedBound(ImplicitLocOpBuilder &b, QuantizeOp op,
 // The sum over K
 //===----------------------------------------------------------------------===//
 
-/// The sums over K of a b, (|a| + da) (|b| + db) and |a| |b|.
-static SmallVector<Value> createSums(ImplicitLocOpBuilder &b, Bounded lhs,
-                                     Bounded rhs) {
+SmallVector<Value> moss::createMatmulSums(ImplicitLocOpBuilder &b, Bounded lhs,
+                                          Bounded rhs) {
   Location loc = b.getLoc();
   SmallVector<OpFoldResult> sizes{tensor::getMixedSize(b, loc, lhs.value, 0),
                                   tensor::getMixedSize(b, loc, rhs.value, 0)};
@@ -306,11 +305,8 @@ static SmallVector<Value> createSums(ImplicitLocOpBuilder &b, Bounded lhs,
   return llvm::to_vector(ValueRange(sums.getResults()));
 }
 
-/// What the sum over K loses, in relation to the sum of magnitudes: FP32's
-/// roundings in the program, in the reference and in the sums of the bound,
-/// and the cuts of the matrix unit.
-static Value createSumLoss(ImplicitLocOpBuilder &b, Value k,
-                           AccumulateAttr accumulate, bool hasMatrixUnit) {
+static SumLoss createSumLoss(ImplicitLocOpBuilder &b, Value k,
+                             AccumulateAttr accumulate, bool hasMatrixUnit) {
   BoundArithmetic bounds(b);
   auto toFloat = [&](Value index) -> Value {
     Value integer = arith::IndexCastOp::create(b, b.getI64Type(), index);
@@ -319,7 +315,7 @@ static Value createSumLoss(ImplicitLocOpBuilder &b, Value k,
   Value loss = bounds.add(bounds.scale(toFloat(k), 5 * 0x1p-24),
                           bounds.constant(kScaleSlack));
   if (!hasMatrixUnit)
-    return loss;
+    return {loss, Value()};
   Value length = k;
   if (!accumulate.isFast())
     length = arith::MinUIOp::create(
@@ -331,28 +327,41 @@ static Value createSumLoss(ImplicitLocOpBuilder &b, Value k,
   // accumulator.
   Value alternative =
       bounds.add(bounds.scale(steps, 2 * 0x1p-13), bounds.constant(1));
-  return bounds.add(loss, arith::MinimumFOp::create(b, cut, alternative));
+  return {loss, arith::MinimumFOp::create(b, cut, alternative)};
 }
 
 Bounded moss::createMatmulBound(ImplicitLocOpBuilder &b, ScaledMatmulOp op,
                                 Bounded lhs, Bounded rhs, Bounded init,
-                                bool hasMatrixUnit) {
-  SmallVector<Value> inputs = createSums(b, lhs, rhs);
+                                ValueRange sums, bool hasMatrixUnit,
+                                ErrorKind kind) {
+  SmallVector<Value> inputs = llvm::to_vector(sums);
   Value k = tensor::DimOp::create(b, lhs.value, 1);
-  Value loss = createSumLoss(b, k, op.getAccumulate(), hasMatrixUnit);
+  SumLoss loss = createSumLoss(b, k, op.getAccumulate(), hasMatrixUnit);
+  std::optional<MatmulEstimate> estimate;
+  Value largestLoss;
+  if (kind == ErrorKind::Estimate)
+    estimate.emplace(b, lhs, rhs);
+  else
+    largestLoss = BoundArithmetic(b).add(loss.rounding, loss.cut);
   auto resultType = cast<FloatType>(getElementTypeOrSelf(op.getInit()));
   if (op.getAccumulates()) {
     inputs.push_back(init.value);
     if (init.error)
       inputs.push_back(init.error);
   }
+  auto createSumError = [&](ImplicitLocOpBuilder &nb, ValueRange args) {
+    if (estimate)
+      return estimate->getError(nb, args[0], args[2], loss);
+    BoundArithmetic bounds(nb);
+    Value operands = arith::SubFOp::create(nb, args[1], args[2]);
+    return bounds.add(bounds.max(operands, bounds.constant(0)),
+                      bounds.mul(args[1], largestLoss));
+  };
   SmallVector<Value> results = createElementwise(
       b, inputs, {b.getF32Type(), b.getF32Type()},
       [&](ImplicitLocOpBuilder &nb, ValueRange args) -> SmallVector<Value> {
         BoundArithmetic bounds(nb);
-        Value operands = arith::SubFOp::create(nb, args[1], args[2]);
-        Value error = bounds.add(bounds.max(operands, bounds.constant(0)),
-                                 bounds.mul(args[1], loss));
+        Value error = createSumError(nb, args);
         Value value = args[0];
         if (op.getAccumulates()) {
           value = bounds.add(value, args[3]);

@@ -93,7 +93,7 @@ void Translator::visitQuantize(QuantizeOp op) {
     define(original, {value, getUnknownError(value)});
   }
   // Those in loops differ from one iteration to the next.
-  if (op->getParentOp() != func)
+  if (op->getParentOp() != func || kind != ErrorKind::Bound)
     return;
   flushCounts.push_back(
       createFlushCount(op, clone.getSource(), clone.getPayloadResult()));
@@ -131,8 +131,14 @@ void Translator::visitMatmul(ScaledMatmulOp op) {
                                op.getRhsGlobal());
   // The matrix unit keeps sums of BF16 products in a whole f32.
   bool cutsSums = hasMatrixUnit && op.getLhsScheme().isQuantized();
+  auto found = sums.find(op);
+  SmallVector<Value> opSums =
+      found == sums.end() ? createMatmulSums(b, lhs, rhs) : found->second;
+  if (op->getParentOp() == func)
+    sums[op] = opSums;
   define(op->getResult(0),
-         createMatmulBound(b, op, lhs, rhs, lookup(op.getInit()), cutsSums));
+         createMatmulBound(b, op, lhs, rhs, lookup(op.getInit()), opSums,
+                           cutsSums, kind));
 }
 
 void Translator::visitDequantize(DequantizeOp op) {

@@ -208,10 +208,18 @@ std::optional<Bounded> BoundArithmetic::applyMath(Operation *op,
       b, arith::SubFOp::create(b, x[0].value, error), constant(0));
   Value moved =
       llvm::TypeSwitch<Operation *, Value>(op)
-          // Slopes of at most 1, and of 2 / sqrt(pi) at most.
-          .Case<math::TanhOp, math::SinOp, math::CosOp>(
-              [&](auto) { return error; })
-          .Case<math::ErfOp>([&](auto) { return scale(error, 1.1284); })
+          // Slopes of at most 1.
+          .Case<math::SinOp, math::CosOp>([&](auto) { return error; })
+          // Odd, and steepest at zero: the largest change is toward it.
+          .Case<math::TanhOp, math::ErfOp>([&](auto) -> Value {
+            Value size = magnitude(x[0].value);
+            Value change = arith::SubFOp::create(
+                b, at(size), at(arith::SubFOp::create(b, size, error)));
+            // What is unknown may be no number.
+            Value isKnown = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT,
+                                                  error, unknown());
+            return arith::SelectOp::create(b, isKnown, change, unknown());
+          })
           // Convex and rising: the largest change is upwards.
           .Case<math::ExpOp, math::Exp2Op>([&](auto) -> Value {
             return arith::SubFOp::create(

@@ -23,13 +23,14 @@ namespace mlir::moss {
 /// Translates the body of one function.
 class Translator {
 public:
-  Translator(func::FuncOp func, bool hasMatrixUnit)
-      : func(func), hasMatrixUnit(hasMatrixUnit) {}
+  Translator(func::FuncOp func, bool hasMatrixUnit, bool hasEstimate)
+      : func(func), hasMatrixUnit(hasMatrixUnit), hasEstimate(hasEstimate) {}
 
   /// Replace the function by its reference.
   LogicalResult run();
 
 private:
+  LogicalResult translateBody(Block &original, Block &entry);
   LogicalResult visit(Operation *op);
   LogicalResult visitBody(Block &block);
   LogicalResult visitLinalg(linalg::LinalgOp op);
@@ -39,7 +40,7 @@ private:
   void visitQuantize(QuantizeOp op);
   void visitMatmul(ScaledMatmulOp op);
   void visitDequantize(DequantizeOp op);
-  void visitReturn(func::ReturnOp op);
+  void appendErrors(func::ReturnOp op, SmallVector<Value> &results);
 
   Bounded lookup(Value value) { return values.at(value); }
   void define(Value original, Bounded bounded) { values[original] = bounded; }
@@ -58,11 +59,15 @@ private:
   void noteUnknown(Operation *op);
 
   func::FuncOp func;
-  bool hasMatrixUnit;
+  bool hasMatrixUnit, hasEstimate;
+  /// What `values` holds: the body is translated once for each kind.
+  ErrorKind kind = ErrorKind::Bound;
   OpBuilder builder{func.getContext()};
   DenseMap<Value, Bounded> values;
   /// What the payloads that moss.quantize makes stand for.
   DenseMap<Value, Bounded> dequantized;
+  /// The sums of matmuls outside of loops, which both kinds use.
+  DenseMap<Operation *, SmallVector<Value>> sums;
   SmallVector<Value> flushCounts;
   SmallVector<Attribute> operandNames, unknownOps;
 };

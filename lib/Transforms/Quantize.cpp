@@ -56,6 +56,14 @@ struct Matmul {
 };
 } // namespace
 
+namespace {
+/// A matmul that stays as it is, and why.
+struct Skipped {
+  linalg::LinalgOp op;
+  std::string reason;
+};
+} // namespace
+
 /// Whether an op multiplies and sums in some way over two inputs; anything else
 /// is none of this pass's business and not worth a remark.
 static bool isMatmulLike(linalg::LinalgOp op) {
@@ -364,8 +372,11 @@ struct QuantizePass : moss::impl::MossQuantizeBase<QuantizePass> {
 
   void runOnOperation() override {
     SmallVector<Matmul> matmuls;
-    if (failed(collect(matmuls)))
+    SmallVector<Skipped> skipped;
+    if (failed(collect(matmuls, skipped)))
       return signalPassFailure();
+    if (warnUnquantized && matmuls.empty() && !skipped.empty())
+      warn(skipped);
     Quantizer quantizer(matmulScheme, getAnalysis<DominanceInfo>());
     IRRewriter rewriter(&getContext());
     for (Matmul &matmul : matmuls) {
@@ -395,9 +406,31 @@ private:
                    .str();
   }
 
+  /// Say that nothing becomes FP8, unless that is what the scheme says or the
+  /// program has FP8 matmuls of its own.
+  void warn(MutableArrayRef<Skipped> skipped) {
+    bool isAsked =
+        matmulScheme.lhs.isQuantized() || matmulScheme.rhs.isQuantized();
+    if (!isAsked ||
+        getOperation()
+            ->walk([](ScaledMatmulOp) { return WalkResult::interrupt(); })
+            .wasInterrupted())
+      return;
+    linalg::LinalgOp first = skipped.front().op;
+    InFlightDiagnostic warning =
+        emitWarning(first.getLoc())
+        << "no matmul becomes FP8: this one is left alone, since "
+        << skipped.front().reason;
+    if (skipped.size() > 1)
+      warning.attachNote(skipped[1].op.getLoc())
+          << "so is this one" << (skipped.size() > 2 ? ", among others" : "")
+          << "; remarks of moss-quantize give the reason of each";
+  }
+
   /// The matmuls to rewrite, in the order in which they run. The others get a
   /// remark.
-  LogicalResult collect(SmallVectorImpl<Matmul> &matmuls) {
+  LogicalResult collect(SmallVectorImpl<Matmul> &matmuls,
+                        SmallVectorImpl<Skipped> &skipped) {
     WalkResult result = getOperation()->walk([&](linalg::LinalgOp op) {
       if (!isMatmulLike(op))
         return WalkResult::advance();
@@ -405,6 +438,7 @@ private:
       if (!reason.empty()) {
         remark::missed(op.getLoc(), remarkOpts("left-alone", op))
             << remark::add("left alone") << remark::reason("{0}", reason);
+        skipped.push_back({op, std::move(reason)});
         return WalkResult::advance();
       }
       Matmul matmul = matchMatmul(op);

@@ -118,3 +118,15 @@ func.func @no_sum(%x: tensor<3x0xbf16>, %w: tensor<0x7xbf16>, %c: tensor<3x7xf32
   %y = linalg.matmul ins(%x, %w : tensor<3x0xbf16>, tensor<0x7xbf16>) outs(%c : tensor<3x7xf32>) -> tensor<3x7xf32>
   return %y : tensor<3x7xf32>
 }
+
+// -----
+
+// Returns that are alike but for their values are merged on the way.
+// CHECK: llvm.func @two_returns
+func.func @two_returns(%x: tensor<?x64xf32>, %y: tensor<?x64xf32>, %c: i1) -> tensor<?x64xf32> {
+  cf.cond_br %c, ^bb1, ^bb2
+^bb1:
+  return %x : tensor<?x64xf32>
+^bb2:
+  return %y : tensor<?x64xf32>
+}

@@ -1,6 +1,19 @@
 // RUN: moss-opt %s --moss-assert-to-llvm | FileCheck %s
 // RUN: moss-opt %s --moss-assert-to-llvm=handler=report | FileCheck %s --check-prefix=HANDLER
 
+// RUN: moss-opt %s --moss-assert-to-llvm="handler=report comparison-handler=compare" | FileCheck %s --check-prefix=COMPARE
+
+// COMPARE-DAG: llvm.func @compare(!llvm.ptr, i64, i64)
+// COMPARE-LABEL: func @asserts(
+// COMPARE:         llvm.call @report(
+// COMPARE-LABEL: func @equal(
+// COMPARE-SAME:      %[[A:.*]]: index, %[[B:.*]]: index)
+// COMPARE:         scf.if
+// COMPARE:           %[[TEXT:.*]] = llvm.getelementptr
+// COMPARE-DAG:       %[[LEFT:.*]] = arith.index_cast %[[A]] : index to i64
+// COMPARE-DAG:       %[[RIGHT:.*]] = arith.index_cast %[[B]] : index to i64
+// COMPARE:           llvm.call @compare(%[[TEXT]], %[[LEFT]], %[[RIGHT]])
+
 // HANDLER-DAG: llvm.mlir.global internal constant @moss_assert_message("first differs\00")
 // HANDLER-DAG: llvm.func @report(!llvm.ptr)
 // HANDLER-LABEL: func @asserts(
@@ -26,6 +39,12 @@
 func.func @asserts(%ok: i1) {
   cf.assert %ok, "first differs"
   cf.assert %ok, "second differs"
+  return
+}
+
+func.func @equal(%a: index, %b: index) {
+  %ok = arith.cmpi eq, %a, %b : index
+  cf.assert %ok, "extents differ"
   return
 }
 

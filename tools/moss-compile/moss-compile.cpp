@@ -10,20 +10,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/IR/AsmState.h"
-#include "mlir/IR/Diagnostics.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Support/FileUtilities.h"
 #include "mlir/Support/Timing.h"
 #include "moss/Compiler/CommandLine.h"
 #include "moss/Pipelines/Pipelines.h"
 #include "llvm/ADT/StringSwitch.h"
-#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/WithColor.h"
 
 using namespace mlir;
 using namespace mlir::moss;
@@ -111,19 +105,17 @@ static FailureOr<Emission> chooseEmission(const Flags &flags) {
                ? "mlir"
                : getEmissionOfSuffix(llvm::sys::path::extension(flags.output));
     if (name.empty()) {
-      llvm::WithColor::error()
-          << "'" << flags.output
-          << "' has none of the suffixes .mlir, .ll, .ptx, .cubin, .s, .o, "
-             ".so, .h and .json; say by --emit what to make\n";
-      return failure();
+      return reportError("'" + flags.output +
+                         "' has none of the suffixes .mlir, .ll, .ptx, .cubin, "
+                         ".s, .o, .so, .h and .json; say by --emit what to "
+                         "make");
     }
   }
   if (std::optional<Emission> emission = lookupEmission(name))
     return *emission;
-  llvm::WithColor::error() << "--emit=" << name
-                           << ": nothing of this name can be made; see --help "
-                              "for what can\n";
-  return failure();
+  return reportError("--emit=" + name +
+                     ": nothing of this name can be made; see --help for what "
+                     "can");
 }
 
 //===----------------------------------------------------------------------===//
@@ -150,23 +142,9 @@ static LogicalResult compile(const Flags &flags, const char *argv0) {
   FailureOr<Emission> emission = chooseEmission(flags);
   if (failed(emission) || failed(setOptions(flags, options, argv0)))
     return failure();
-  std::string error;
-  std::unique_ptr<llvm::MemoryBuffer> buffer =
-      openInputFile(flags.input, &error);
-  if (!buffer) {
-    llvm::WithColor::error() << error << "\n";
-    return failure();
-  }
-  auto sourceMgr = std::make_shared<llvm::SourceMgr>();
-  sourceMgr->AddNewSourceBuffer(std::move(buffer), SMLoc());
-
-  DialectRegistry registry;
-  registerCompilerDialects(registry);
-  MLIRContext context(registry);
-  ToolDiagnosticHandler handler(*sourceMgr, context);
-  // Functions after lowering are too long to be read below an error.
-  context.printOpOnDiagnostic(false);
-  if (failed(flags.remarks.enable(context)))
+  std::unique_ptr<ProgramFile> file =
+      ProgramFile::open(flags.input, flags.remarks);
+  if (!file)
     return failure();
   DefaultTimingManager timing;
   applyDefaultTimingManagerCLOptions(timing);
@@ -175,7 +153,7 @@ static LogicalResult compile(const Flags &flags, const char *argv0) {
     pm.enableTiming(scope);
     return applyPassManagerCLOptions(pm);
   };
-  OwningOpRef<ModuleOp> module = parseProgram(sourceMgr, &context);
+  OwningOpRef<ModuleOp> module = file->parse();
   return success(module &&
                  succeeded(compileToFile(*module, emission->kind, flags.output,
                                          options, emission->level)));
@@ -187,16 +165,9 @@ int main(int argc, char **argv) {
   registerAllPasses();
   registerPassesAndPipelines();
   Flags flags;
-  llvm::cl::HideUnrelatedOptions(flags.category);
-  registerAsmPrinterCLOptions();
-  registerMLIRContextCLOptions();
-  registerPassManagerCLOptions();
   registerDefaultTimingManagerCLOptions();
-  llvm::cl::SetVersionPrinter([](raw_ostream &os) {
-    os << "moss-compile, with LLVM " LLVM_VERSION_STRING "\n";
-  });
-  llvm::cl::ParseCommandLineOptions(
-      argc, argv,
+  parseCommandLine(
+      "moss-compile", flags.category, argc, argv,
       "From linalg IR to FP8 kernels that C, C++ and Python can call\n");
   return failed(compile(flags, argv[0]));
 }

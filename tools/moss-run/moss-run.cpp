@@ -10,17 +10,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/IR/AsmState.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Support/FileUtilities.h"
 #include "moss/Compiler/CommandLine.h"
 #include "moss/Run/Run.h"
 #include "moss/Runtime/Runtime.h"
 #include "moss/Transforms/Target.h"
-#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Process.h"
-#include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/WithColor.h"
 #include <cmath>
 
@@ -76,8 +72,8 @@ struct Flags {
                              cl::init(1), cl::cat(category)};
   cl::opt<double> tolerance{
       "tolerance",
-      cl::desc("Largest relative error of a result as a norm (default: by the "
-               "formats, for results with elements that have no bound)"),
+      cl::desc("Largest relative error of a result as a norm (default: an "
+               "estimate, or by the formats where an element has no bound)"),
       cl::cat(category)};
   cl::opt<bool> benchmark{"benchmark", cl::desc("Time calls"), cl::init(false),
                           cl::cat(category)};
@@ -114,20 +110,16 @@ private:
 };
 } // namespace
 
-static LogicalResult fail(const Twine &message) {
-  llvm::WithColor::error() << message << '\n';
-  return failure();
-}
-
 static LogicalResult setOptions(const Flags &flags, RunOptions &options) {
   if (flags.reference != "cpu" && flags.reference != "none")
-    return fail("--reference=" + flags.reference + ": expected cpu or none");
+    return reportError("--reference=" + flags.reference +
+                       ": expected cpu or none");
   if (!(flags.boundScale > 0) || !std::isfinite(flags.boundScale))
-    return fail("--bound-scale must be positive and finite");
+    return reportError("--bound-scale must be positive and finite");
   if (flags.tolerance.getNumOccurrences() > 0 && !(flags.tolerance >= 0))
-    return fail("--tolerance must be 0 or more");
+    return reportError("--tolerance must be 0 or more");
   if (flags.calls == 0)
-    return fail("--calls must be positive");
+    return reportError("--calls must be positive");
   options.entry = flags.entry;
   llvm::append_range(options.arguments.inputs, flags.inputs);
   llvm::append_range(options.arguments.inputs, flags.files);
@@ -150,18 +142,19 @@ static LogicalResult chooseTarget(CompileOptions &compile) {
   auto &target = compile.lowering.target;
   if (!target.hasValue()) {
     target = mossHasDevice() ? "sm_90a" : "cpu";
-    llvm::WithColor::note()
+    llvm::WithColor::note(llvm::errs(), "moss-run")
         << (target == "cpu" ? "no GPU is found, so the target is cpu\n"
                             : "the target is sm_90a\n");
   }
   FailureOr<TargetInfo> info = lookupTarget(target);
   if (failed(info))
-    return fail("unknown target '" + StringRef(target) + "', expected " +
-                getTargetNames());
+    return reportError("unknown target '" + StringRef(target) + "', expected " +
+                       getTargetNames());
   if (info->kind != TargetKind::CPU && !mossHasDevice())
-    return fail("target " + info->name +
-                " needs a GPU and its driver, and none is found; --target=cpu "
-                "runs here");
+    return reportError(
+        "target " + info->name +
+        " needs a GPU and its driver, and none is found; --target=cpu "
+        "runs here");
   return success();
 }
 
@@ -172,25 +165,14 @@ static FailureOr<Report> run(const Flags &flags) {
   if (failed(flags.lowering.apply(compile.lowering)) ||
       failed(setOptions(flags, options)) || failed(chooseTarget(compile)))
     return failure();
-  std::string error;
-  std::unique_ptr<llvm::MemoryBuffer> buffer =
-      openInputFile(flags.program, &error);
-  if (!buffer)
-    return fail(error);
-  auto sourceMgr = std::make_shared<llvm::SourceMgr>();
-  sourceMgr->AddNewSourceBuffer(std::move(buffer), SMLoc());
-
-  DialectRegistry registry;
-  registerCompilerDialects(registry);
-  MLIRContext context(registry);
-  ToolDiagnosticHandler handler(*sourceMgr, context);
-  context.printOpOnDiagnostic(false);
-  if (failed(flags.remarks.enable(context)))
+  std::unique_ptr<ProgramFile> file =
+      ProgramFile::open(flags.program, flags.remarks);
+  if (!file)
     return failure();
   compile.configure = [](PassManager &pm) {
     return applyPassManagerCLOptions(pm);
   };
-  OwningOpRef<ModuleOp> program = parseProgram(sourceMgr, &context);
+  OwningOpRef<ModuleOp> program = file->parse();
   if (!program)
     return failure();
   Progress progress;
@@ -201,15 +183,8 @@ static FailureOr<Report> run(const Flags &flags) {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   Flags flags;
-  cl::HideUnrelatedOptions(flags.category);
-  registerAsmPrinterCLOptions();
-  registerMLIRContextCLOptions();
-  registerPassManagerCLOptions();
-  cl::SetVersionPrinter([](raw_ostream &os) {
-    os << "moss-run, with LLVM " LLVM_VERSION_STRING "\n";
-  });
-  cl::ParseCommandLineOptions(
-      argc, argv,
+  parseCommandLine(
+      "moss-run", flags.category, argc, argv,
       "Compile a program, run it, and say how exact and how fast it is\n\n"
       "Exit code: 0 if results are within their bounds, 2 if not, 1 after an "
       "error.\n");

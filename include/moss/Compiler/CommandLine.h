@@ -20,13 +20,39 @@
 
 namespace mlir::moss {
 
-/// Prints diagnostics beside the source that they are about, and those without
-/// a place in it as errors of the tool.
-class ToolDiagnosticHandler {
+/// Parse the command line of the driver called \p name, with MLIR's options for
+/// printing, contexts and pass managers. Exits after an error, and for --help
+/// and
+/// --version.
+void parseCommandLine(StringRef name, llvm::cl::OptionCategory &category,
+                      int argc, char **argv, const char *overview);
+
+/// Begin an error on standard error with the name that was given to
+/// `parseCommandLine`, as the rest of a line.
+raw_ostream &printError();
+
+/// Print a line as an error.
+LogicalResult reportError(const Twine &message);
+
+class RemarkFlags;
+
+/// The program that a driver works on. Diagnostics go to standard error while
+/// this exists: beside the source that they are about, and those without a
+/// place in it as errors of the driver.
+class ProgramFile {
 public:
-  ToolDiagnosticHandler(llvm::SourceMgr &sourceMgr, MLIRContext &context);
+  /// Open a file, or standard input if \p path is "-". Null after an error.
+  static std::unique_ptr<ProgramFile> open(StringRef path,
+                                           const RemarkFlags &remarks);
+
+  /// Null after an error.
+  OwningOpRef<ModuleOp> parse();
 
 private:
+  explicit ProgramFile(std::unique_ptr<llvm::MemoryBuffer> buffer);
+
+  std::shared_ptr<llvm::SourceMgr> sourceMgr;
+  MLIRContext context;
   SourceMgrDiagnosticHandler sourceHandler;
   ScopedDiagnosticHandler toolHandler;
 };

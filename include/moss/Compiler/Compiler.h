@@ -65,7 +65,7 @@ struct CompileOptions {
   std::string runtimeFolder;
   /// If not empty, the program at each level goes to files of this folder.
   std::string tempsFolder;
-  /// Whether to print schedules to standard error.
+  /// Whether to print schedules to standard error, for a GPU.
   bool printsSchedules = false;
   /// Applied to each pass manager before its passes are added.
   std::function<LogicalResult(PassManager &)> configure;
@@ -130,8 +130,8 @@ FailureOr<std::string> assembleKernels(ModuleOp module,
 /// docs/Calling.md defines it.
 std::string describeProgram(ModuleOp module);
 
-/// Print a line for each matmul kernel of a lowered program: its shape and its
-/// schedule.
+/// Print a line for each matmul kernel of a program for a GPU that was lowered:
+/// its shape and its schedule. If there is none, a line says so.
 void printSchedules(ModuleOp module, raw_ostream &os);
 
 /// Print the C header of a lowered program.

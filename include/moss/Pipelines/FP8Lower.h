@@ -91,6 +91,11 @@ struct FP8LowerOptions : PassPipelineOptions<FP8LowerOptions> {
       *this, "promote-interval",
       llvm::cl::desc("Elements of K in a partial sum, a multiple of 32"),
       llvm::cl::init(128)};
+  PassOptions::Option<bool> warnUnquantized{
+      *this, "warn-unquantized",
+      llvm::cl::desc("Warn if there are matmuls, and none becomes FP8 (default "
+                     "of moss-compile and moss-run: true)"),
+      llvm::cl::init(false)};
   PassOptions::Option<bool> migrateScales{
       *this, "migrate-scales",
       llvm::cl::desc("Multiply with bytes that were quantized along the other "

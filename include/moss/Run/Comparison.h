@@ -32,6 +32,9 @@ struct Comparison {
   /// ||value - expected|| / ||expected|| over elements where both are finite,
   /// as Frobenius norms.
   double relativeError = 0;
+  /// ||value - expected|| / ||estimate||, more than 1 only if errors are not
+  /// those of ordinary data; nothing if an element has no bound or no estimate.
+  std::optional<double> estimateRatio;
   /// The element with the largest ratio, if any has a bound.
   std::optional<ElementError> worst;
   /// Elements beyond their bound, and elements without one: those whose bound
@@ -41,9 +44,12 @@ struct Comparison {
 };
 
 /// Compare \p result to \p expected, elementwise against \p bound times
-/// \p boundScale. Without a bound, no element has one. All have the same shape.
+/// \p boundScale, and as a norm to \p estimate times 1 + 2 / sqrt(n) for n
+/// elements, since few errors scatter. Either may be null: then no element has
+/// a bound, or there is no estimate. All have the same shape.
 Comparison compare(const HostArray &result, const HostArray &expected,
-                   const HostArray *bound, double boundScale);
+                   const HostArray *bound, const HostArray *estimate,
+                   double boundScale);
 
 } // namespace mlir::moss
 

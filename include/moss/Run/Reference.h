@@ -25,9 +25,9 @@ struct FlushCount {
 
 /// The outcome of the reference.
 struct ReferenceResults {
-  /// For each result of the program, its values and their bounds. Bounds, and
-  /// values of floating-point results, are in f32.
-  SmallVector<HostArray> values, bounds;
+  /// For each result of the program, its values, their bounds, and estimates of
+  /// their errors. All but values of other types are in f32.
+  SmallVector<HostArray> values, bounds, estimates;
   SmallVector<FlushCount> flushCounts;
 };
 

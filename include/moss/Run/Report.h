@@ -38,23 +38,25 @@ struct Report {
   SmallVector<FlushCount> flushCounts;
   /// Ops that moss-error-bound has no rule for.
   SmallVector<std::string> unboundedOps;
-  /// What the relative error of a result must not exceed, where it counts:
-  /// when the user set it, or when an element has no bound.
+  /// What the relative error of a result must not exceed if nothing better is
+  /// known, or if the user set it.
   double tolerance = 0;
   bool isToleranceSet = false;
   std::optional<Timing> timing;
   /// Multiplications and additions of quantized matmuls in one call.
   std::optional<double> operations;
 
-  /// Whether the relative error of a result decides.
+  /// Whether the tolerance decides: when the user set it, or when an element
+  /// has no bound.
   bool usesTolerance(const Comparison &comparison) const {
     return isToleranceSet || comparison.unbounded != 0;
   }
   /// Whether a result is as exact as it must be.
   bool holds(const Comparison &comparison) const {
-    return comparison.violations == 0 &&
-           (!usesTolerance(comparison) ||
-            comparison.relativeError <= tolerance);
+    bool isClose = usesTolerance(comparison)
+                       ? comparison.relativeError <= tolerance
+                       : comparison.estimateRatio.value_or(0) <= 1;
+    return comparison.violations == 0 && isClose;
   }
   /// Whether all results are.
   bool holds() const;

@@ -61,6 +61,11 @@ MOSS_RUNTIME_EXPORT const char *mossGetLastError(void);
 /// Report a failed assertion of a compiled function. Does not return.
 MOSS_RUNTIME_EXPORT void mossFailAssertion(const char *message);
 
+/// The same of an assertion that two integers are equal, which are added to the
+/// message.
+MOSS_RUNTIME_EXPORT void mossFailComparison(const char *message, int64_t left,
+                                            int64_t right);
+
 /// Receives the message of a fatal error. It may leave by `longjmp` or end the
 /// process; if it returns, the process exits with code 1, because no caller in
 /// compiled code could go on.

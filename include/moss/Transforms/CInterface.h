@@ -39,8 +39,10 @@ constexpr StringLiteral kKernelsAttrName = "moss.kernels";
 /// memory.
 constexpr StringLiteral kHostAttrName = "moss.host";
 
-/// The runtime's function that failed assertions of a library call.
+/// The runtime's functions that failed assertions of a library call, the second
+/// where two integers are not equal.
 constexpr StringLiteral kAssertionHandlerName = "mossFailAssertion";
+constexpr StringLiteral kComparisonHandlerName = "mossFailComparison";
 
 /// How a C function uses a parameter. `ScalarResult` is a pointer to host
 /// memory, `Buffer` an argument that is a memref in the program, `Update` a

@@ -17,7 +17,7 @@
 // CONVERT-LABEL: .entry moss_quantize_dynxdyn_kernel(
 // CONVERT: ld.global.v4.b32
 // CONVERT-COUNT-4: cvt.rn.satfinite.e4m3x2.f32
-// CONVERT: st.global.v2.b32
+// CONVERT: st.global.v4.b16
 func.func @rows(%x: memref<?x?xbf16>, %p: memref<?x?xf8E4M3FN>, %m: memref<?x1xf8E8M0FNU>, %g: memref<f32>) {
   moss.quantize <f8E4M3FN, micro = f8E8M0FNU, group = [1, full], global = jit, rounding = ceil>
     ins(%x : memref<?x?xbf16>) payload(%p : memref<?x?xf8E4M3FN>) micro(%m : memref<?x1xf8E8M0FNU>) global(%g : memref<f32>)
@@ -28,7 +28,7 @@ func.func @rows(%x: memref<?x?xbf16>, %p: memref<?x?xf8E4M3FN>, %m: memref<?x1xf
 // TRANSPOSE: ld.global.v4.b32
 // TRANSPOSE: bar.sync
 // TRANSPOSE: cvt.rn.satfinite.e5m2x2.f32
-// TRANSPOSE: st.global.v2.b32
+// TRANSPOSE: st.global.v4.b16
 func.func @transposed(%x: memref<?x?xbf16>, %p: memref<?x?xf8E5M2>, %g: memref<f32>) {
   moss.quantize <f8E5M2, global = given> transpose ins(%x : memref<?x?xbf16>) scale(%g : memref<f32>)
     payload(%p : memref<?x?xf8E5M2>)

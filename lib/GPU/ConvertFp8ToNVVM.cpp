@@ -100,17 +100,22 @@ static Value createSaturatingCodes(ImplicitLocOpBuilder &b, Value x,
   SmallVector<Value> elements = getElements(b, x);
   if (elements.size() % 2 != 0)
     elements.push_back(elements.back());
-  Type i8 = b.getI8Type();
-  SmallVector<Value> codes;
-  for (size_t i = 0; i < elements.size(); i += 2) {
+  SmallVector<Value> pairs;
+  for (size_t i = 0; i < elements.size(); i += 2)
     // The first operand becomes the high byte.
-    Value pair = NVVM::ConvertF32x2ToF8x2Op::create(
-        b, VectorType::get(2, i8), elements[i + 1], elements[i],
+    pairs.push_back(NVVM::ConvertF32x2ToF8x2Op::create(
+        b, b.getI16Type(), elements[i + 1], elements[i],
         NVVM::FPRoundingMode::RN, NVVM::SaturationMode::SATFINITE,
-        /*relu=*/false, getElementTypeOrSelf(type));
-    llvm::append_range(codes, getElements(b, pair));
-  }
-  return fromElements(b, codes, type);
+        /*relu=*/false, getElementTypeOrSelf(type)));
+  // Bytes would be put together one by one.
+  int64_t size = pairs.size();
+  Value words = vector::FromElementsOp::create(
+      b, VectorType::get(size, b.getI16Type()), pairs);
+  Value codes = vector::BitCastOp::create(
+      b, VectorType::get(2 * size, b.getI8Type()), words);
+  if (codes.getType() == withElement(type, b.getI8Type()))
+    return codes;
+  return fromElements(b, getElements(b, codes), type);
 }
 
 /// Replace the codes of numbers beyond the range by those that IEEE rounding

@@ -9,14 +9,14 @@
 // Lowers moss.quantize and moss.dequantize to kernels.
 //
 // A team of threads, a warp or a whole block, takes one micro group (or one
-// row, if there are no groups) after another. Reductions stay within the team;
-// what concerns the whole tensor goes through an atomic maximum. A transposed
-// source goes through tiles in shared memory, so that reads and writes are both
-// coalesced.
+// row, if there are no groups) after another, unless groups fit into registers.
+// Reductions stay within the team; what concerns the whole tensor goes through
+// an atomic maximum. A transposed source goes through tiles in shared memory,
+// so that reads and writes are both coalesced.
 //
 //===----------------------------------------------------------------------===//
 
-#include "TransposeTiles.h"
+#include "QuantizeGroups.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -59,13 +59,16 @@ protected:
 
   /// Choose teams and strips for accesses along K to the given memrefs.
   void mapStrips(ArrayRef<Value> memrefs);
-  /// Launch a kernel whose teams visit every group of the payload, or else
-  /// every row of `matrix`. `prologue` runs once per thread and returns the
-  /// initial carried values, `body` per unit, `epilogue` once at the end.
-  void launchTeams(
-      StringRef name, Value matrix, function_ref<SmallVector<Value>()> prologue,
-      function_ref<SmallVector<Value>(Unit, ValueRange)> body,
-      function_ref<void(ValueRange)> epilogue = [](ValueRange) {});
+  /// The blocks whose teams visit all units of a matrix at once: every group of
+  /// the payload, or else every row of `matrix`.
+  Value countBlocks(Value matrix);
+  /// Launch a kernel of teams that work on the whole payload.
+  void launchTeams(StringRef name, Value blocks, function_ref<void()> body);
+  /// Visit every unit, in a kernel of teams. `body` takes the carried values
+  /// and returns the next ones.
+  SmallVector<Value>
+  forEachUnit(Value matrix, ValueRange inits,
+              function_ref<SmallVector<Value>(Unit, ValueRange)> body);
   /// The name of a kernel that works on the whole payload. Profilers show it.
   std::string addShape(StringRef name) {
     ArrayRef<int64_t> shape = cast<MemRefType>(payload.getType()).getShape();
@@ -74,23 +77,24 @@ protected:
   /// Launch a kernel of one thread.
   void launchSingle(StringRef name, function_ref<void()> body);
 
-  Value emitWarpMax(Value bits) {
-    // gpu.subgroup_reduce has a lowering to this instruction for the signed
-    // maximum only, and only by an option of the conversion.
-    Value allLanes = createConstant(b, b.getI32Type(), int64_t(-1));
-    return NVVM::ReduxOp::create(b, bits.getType(), bits, NVVM::ReduxKind::UMAX,
-                                 allLanes);
-  }
   /// The maximum over the team, known to all of its threads.
   Value emitTeamMax(Value bits);
   /// Run `body` on one thread of the team.
-  void onLeader(function_ref<void()> body) { onLane(strips.lane, body); }
-  void onLane(Value lane, function_ref<void()> body);
+  void onLeader(function_ref<void()> body) {
+    createWhenZero(b, strips.lane, body);
+  }
   bool isWarpTeam() const { return strips.lanes == kWarpSize; }
 
   Kernel kernel;
+  /// The groups that threads hold in registers where these are usable. Null if
+  /// they never are.
+  std::unique_ptr<RegisterGroups> registers;
 
 private:
+  Value countUnits(Value matrix) {
+    Value rows = dim(micro ? micro : matrix, 0);
+    return arith::MulIOp::create(b, rows, micro ? dim(micro, 1) : index(1));
+  }
   Box getRowBox(Value row, Value matrix) {
     Value end = arith::AddIOp::create(b, row, index(1));
     return {row, end, index(0), dim(matrix, 1)};
@@ -110,9 +114,19 @@ private:
   void emitConvertKernel();
   void emitTransposeKernel();
   Value emitGlobalScale();
+  Value emitUnitAmax(const Unit &unit);
   Value emitGroupScale(const Unit &unit, Value global, Value &finiteMax);
-  Value emitFiniteMax(const Unit &unit, Value groupAmax);
+  Value emitFiniteMax(Value groupAmax, function_ref<Value()> compute);
+  SmallVector<Value> emitHeldConversion(ValueRange carried, Value global,
+                                        Value inverseGlobal);
   void emitAtomicMax(Value bits);
+  /// What `held` emits for groups in registers, where these are usable, and
+  /// what `streamed` emits for all units otherwise.
+  SmallVector<Value> emitWork(ValueRange inits, RegisterGroups::Body held,
+                              RegisterGroups::Body streamed) {
+    return registers ? registers->forEach(kernel, inits, held, streamed)
+                     : streamed(inits);
+  }
 
   bool isJit() { return scheme.getGlobal() == GlobalScale::JIT; }
   bool isDelayed() { return scheme.getGlobal() == GlobalScale::Delayed; }
@@ -144,7 +158,8 @@ void TeamEmitter<Base>::mapStrips(ArrayRef<Value> memrefs) {
   int64_t groupK = scheme.getGroupK();
   bool isWarp = micro && groupK != 0 && groupK <= kMaxWarpGroup;
   strips.lanes = isWarp ? kWarpSize : kBlockSize;
-  strips.width = getVectorWidth(memrefs);
+  // What registers do not hold is not worth the code of vectors.
+  strips.width = registers ? 1 : getVectorWidth(memrefs);
   // Vectors must not leave lanes idle, nor straddle groups.
   while (strips.width > 1 && groupK != 0 &&
          (groupK % strips.width != 0 || groupK < strips.width * strips.lanes))
@@ -154,72 +169,56 @@ void TeamEmitter<Base>::mapStrips(ArrayRef<Value> memrefs) {
       strips.width > 1 ? createIsAligned(b, memrefs, strips.width) : Value();
 }
 
+template <typename Base> Value TeamEmitter<Base>::countBlocks(Value matrix) {
+  return createCeilDiv(b, countUnits(matrix), kBlockSize / strips.lanes);
+}
+
 template <typename Base>
-void TeamEmitter<Base>::launchTeams(
-    StringRef name, Value matrix, function_ref<SmallVector<Value>()> prologue,
-    function_ref<SmallVector<Value>(Unit, ValueRange)> body,
-    function_ref<void(ValueRange)> epilogue) {
-  Value rows = dim(micro ? micro : matrix, 0);
-  Value columns = micro ? dim(micro, 1) : index(1);
-  Value units = arith::MulIOp::create(b, rows, columns);
-  int64_t teams = kBlockSize / strips.lanes;
+void TeamEmitter<Base>::launchTeams(StringRef name, Value blocks,
+                                    function_ref<void()> body) {
   SmallVector<Type> shared;
-  if (!isWarpTeam())
+  if (!isWarpTeam() || scheme.yieldsGlobal() ||
+      (registers && registers->isBlockTeam()))
     shared.push_back(
         getSharedType(b, {kBlockSize / kWarpSize}, b.getI32Type()));
-  createKernel(
-      b, addShape(name), createCeilDiv(b, units, teams), shared, [&](Kernel k) {
-        kernel = k;
-        strips.lane = isWarpTeam() ? k.lane : k.thread;
-        Value first = arith::MulIOp::create(b, k.block, index(teams));
-        if (isWarpTeam())
-          first = arith::AddIOp::create(b, first, k.warp);
-        Value step = arith::MulIOp::create(b, k.blocks, index(teams));
-        SmallVector<Value> carried =
-            loop(first, units, step, prologue(), [&](Value unit, ValueRange c) {
-              if (!micro)
-                return body({getRowBox(unit, matrix), {}}, c);
-              Value i = arith::DivUIOp::create(b, unit, columns);
-              Value k = arith::RemUIOp::create(b, unit, columns);
-              return body({getGroupBox(i, k), {i, k}}, c);
-            });
-        epilogue(carried);
-      });
+  createKernel(b, addShape(name), blocks, shared, [&](Kernel k) {
+    kernel = k;
+    strips.lane = isWarpTeam() ? k.lane : k.thread;
+    body();
+  });
   strips.lane = {};
+}
+
+template <typename Base>
+SmallVector<Value> TeamEmitter<Base>::forEachUnit(
+    Value matrix, ValueRange inits,
+    function_ref<SmallVector<Value>(Unit, ValueRange)> body) {
+  Value teams = index(kBlockSize / strips.lanes);
+  Value first = arith::MulIOp::create(b, kernel.block, teams);
+  if (isWarpTeam())
+    first = arith::AddIOp::create(b, first, kernel.warp);
+  Value step = arith::MulIOp::create(b, kernel.blocks, teams);
+  return loop(first, countUnits(matrix), step, inits,
+              [&](Value unit, ValueRange c) {
+                if (!micro)
+                  return body({getRowBox(unit, matrix), {}}, c);
+                Value columns = dim(micro, 1);
+                Value i = arith::DivUIOp::create(b, unit, columns);
+                Value k = arith::RemUIOp::create(b, unit, columns);
+                return body({getGroupBox(i, k), {i, k}}, c);
+              });
 }
 
 template <typename Base>
 void TeamEmitter<Base>::launchSingle(StringRef name,
                                      function_ref<void()> body) {
   createKernel(b, name, index(1), {},
-               [&](Kernel k) { onLane(k.thread, body); });
-}
-
-template <typename Base>
-void TeamEmitter<Base>::onLane(Value lane, function_ref<void()> body) {
-  Value isFirst =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, index(0));
-  auto branch = scf::IfOp::create(b, isFirst);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  body();
+               [&](Kernel k) { createWhenZero(b, k.thread, body); });
 }
 
 template <typename Base> Value TeamEmitter<Base>::emitTeamMax(Value bits) {
-  Value max = emitWarpMax(bits);
-  if (isWarpTeam())
-    return max;
-  Value shared = kernel.shared.front();
-  onLane(kernel.lane,
-         [&] { memref::StoreOp::create(b, max, shared, kernel.warp); });
-  gpu::BarrierOp::create(b);
-  for (int64_t warp = 0; warp < kBlockSize / kWarpSize; ++warp) {
-    Value other = memref::LoadOp::create(b, shared, index(warp));
-    max = arith::MaxUIOp::create(b, max, other);
-  }
-  // The next unit writes the same words.
-  gpu::BarrierOp::create(b);
-  return max;
+  return isWarpTeam() ? createWarpMax(b, bits)
+                      : createBlockMax(b, kernel, bits);
 }
 
 //===----------------------------------------------------------------------===//
@@ -258,7 +257,8 @@ void QuantizeToGpu::createScratch() {
     memref::StoreOp::create(b, createConstant(b, i32, int64_t(0)), tensorAmax,
                             ValueRange());
   });
-  if (!isJit() || !micro)
+  // Groups in registers are reduced once more, in less time than memory takes.
+  if (!isJit() || !micro || registers)
     return;
   auto type = cast<MemRefType>(micro.getType());
   SmallVector<Value> sizes;
@@ -269,13 +269,26 @@ void QuantizeToGpu::createScratch() {
       memref::AllocOp::create(b, MemRefType::get(type.getShape(), i32), sizes);
 }
 
-/// One atomic per warp; `bits` may differ between its lanes.
+/// One atomic per block, as they take turns: one per warp costs 7 us more on an
+/// H200. `bits` may differ between threads.
 void QuantizeToGpu::emitAtomicMax(Value bits) {
-  Value max = emitWarpMax(bits);
-  onLane(kernel.lane, [&] {
+  Value max = createBlockMax(b, kernel, bits);
+  createWhenZero(b, kernel.thread, [&] {
     memref::AtomicRMWOp::create(b, arith::AtomicRMWKind::maxu, max, tensorAmax,
                                 ValueRange());
   });
+}
+
+/// The amax of a unit, with respect to the tensor's; a group's is stored.
+Value QuantizeToGpu::emitUnitAmax(const Unit &unit) {
+  AmaxKind kind = isDelayed() ? AmaxKind::FiniteElements : AmaxKind::All;
+  Value amax = emitAmax(unit.box, kind);
+  if (!micro)
+    return amax;
+  amax = emitTeamMax(amax);
+  if (groupAmax)
+    onLeader([&] { memref::StoreOp::create(b, amax, groupAmax, unit.group); });
+  return createFiniteOrZero(b, amax);
 }
 
 /// Reduce the source as it lies in memory, whether it is transposed or not, to
@@ -283,25 +296,24 @@ void QuantizeToGpu::emitAtomicMax(Value bits) {
 void QuantizeToGpu::emitAmaxKernel() {
   bool wasTransposed = std::exchange(isTransposed, false);
   mapStrips({source});
-  AmaxKind kind = isDelayed() ? AmaxKind::FiniteElements : AmaxKind::All;
-  launchTeams(
-      "moss_quantize_amax", source,
-      [&] {
-        return SmallVector<Value>{
-            createConstant(b, b.getI32Type(), int64_t(0))};
-      },
-      [&](Unit unit, ValueRange carried) {
-        Value amax = emitAmax(unit.box, kind);
-        if (micro) {
-          amax = emitTeamMax(amax);
-          onLeader(
-              [&] { memref::StoreOp::create(b, amax, groupAmax, unit.group); });
-          amax = createFiniteOrZero(b, amax);
-        }
-        Value max = arith::MaxUIOp::create(b, carried.front(), amax);
+  Value blocks = registers ? registers->getBlocks() : countBlocks(source);
+  launchTeams("moss_quantize_amax", blocks, [&] {
+    Value zero = createConstant(b, b.getI32Type(), int64_t(0));
+    auto held = [&](ValueRange carried) {
+      Value max = carried.front();
+      for (Value amax : registers->createAmax())
+        max = arith::MaxUIOp::create(b, max, createFiniteOrZero(b, amax));
+      return SmallVector<Value>{max};
+    };
+    auto streamed = [&](ValueRange inits) {
+      return forEachUnit(source, inits, [&](Unit unit, ValueRange carried) {
+        Value max =
+            arith::MaxUIOp::create(b, carried.front(), emitUnitAmax(unit));
         return SmallVector<Value>{max};
-      },
-      [&](ValueRange carried) { emitAtomicMax(carried.front()); });
+      });
+    };
+    emitAtomicMax(emitWork(zero, held, streamed).front());
+  });
   isTransposed = wasTransposed;
 }
 
@@ -312,17 +324,18 @@ Value QuantizeToGpu::emitGlobalScale() {
   Value amax = memref::LoadOp::create(b, tensorAmax, ValueRange());
   Value global = createGlobalScale(b, scheme, amax);
   Value number = arith::AddIOp::create(b, kernel.block, kernel.thread);
-  onLane(number, [&] {
+  createWhenZero(b, number, [&] {
     memref::StoreOp::create(b, global, op.getGlobal(), ValueRange());
   });
   return global;
 }
 
-/// The largest finite magnitude in this thread's part of a unit. That of a
-/// group is its amax, unless this is not finite.
-Value QuantizeToGpu::emitFiniteMax(const Unit &unit, Value groupAmax) {
+/// The largest finite magnitude in this thread's part of a unit, which
+/// `compute` emits. That of a group is its amax, unless this is not finite.
+Value QuantizeToGpu::emitFiniteMax(Value groupAmax,
+                                   function_ref<Value()> compute) {
   if (!groupAmax)
-    return emitAmax(unit.box, AmaxKind::FiniteElements);
+    return compute();
   Value limit = createConstant(b, b.getI32Type(), kInfinityBits);
   Value isFinite =
       arith::CmpIOp::create(b, arith::CmpIPredicate::ult, groupAmax, limit);
@@ -332,7 +345,7 @@ Value QuantizeToGpu::emitFiniteMax(const Unit &unit, Value groupAmax) {
   b.setInsertionPointToStart(branch.thenBlock());
   scf::YieldOp::create(b, groupAmax);
   b.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(b, emitAmax(unit.box, AmaxKind::FiniteElements));
+  scf::YieldOp::create(b, compute());
   return branch.getResult(0);
 }
 
@@ -344,8 +357,11 @@ Value QuantizeToGpu::emitGroupScale(const Unit &unit, Value global,
     amax = memref::LoadOp::create(b, groupAmax, unit.group);
   else if (micro)
     amax = emitTeamMax(emitAmax(unit.box, AmaxKind::All));
-  if (isDelayed())
-    finiteMax = arith::MaxUIOp::create(b, finiteMax, emitFiniteMax(unit, amax));
+  if (isDelayed()) {
+    Value max = emitFiniteMax(
+        amax, [&] { return emitAmax(unit.box, AmaxKind::FiniteElements); });
+    finiteMax = arith::MaxUIOp::create(b, finiteMax, max);
+  }
   if (!micro)
     return {};
   Value scale = createMicroScale(b, scheme, amax, global);
@@ -353,32 +369,50 @@ Value QuantizeToGpu::emitGroupScale(const Unit &unit, Value global,
   return createMicroInverse(b, scale);
 }
 
+/// Convert the groups in registers; takes and returns the carried values of the
+/// kernel.
+SmallVector<Value> QuantizeToGpu::emitHeldConversion(ValueRange carried,
+                                                     Value global,
+                                                     Value inverseGlobal) {
+  SmallVector<Value> amax = registers->createAmax(), next(carried);
+  if (isDelayed()) {
+    Value all = amax.front();
+    for (Value other : llvm::drop_begin(amax))
+      all = arith::MaxUIOp::create(b, all, other);
+    Value max =
+        emitFiniteMax(all, [&] { return registers->createFiniteMax(); });
+    next.front() = arith::MaxUIOp::create(b, next.front(), max);
+  }
+  registers->convert(amax, global, inverseGlobal);
+  return next;
+}
+
 void QuantizeToGpu::emitConvertKernel() {
   mapStrips({source, payload});
-  Value global, inverseGlobal;
-  launchTeams(
-      "moss_quantize", payload,
-      [&] {
-        global = emitGlobalScale();
-        inverseGlobal = emitReciprocal(global);
-        SmallVector<Value> carried;
-        if (isDelayed())
-          carried.push_back(createConstant(b, b.getI32Type(), int64_t(0)));
-        return carried;
-      },
-      [&](Unit unit, ValueRange c) {
-        SmallVector<Value> carried(c);
-        Value finiteMax = isDelayed() ? carried.front() : Value();
+  Value blocks = registers ? registers->getBlocks() : countBlocks(payload);
+  launchTeams("moss_quantize", blocks, [&] {
+    Value global = emitGlobalScale(), inverseGlobal = emitReciprocal(global);
+    SmallVector<Value> inits;
+    if (isDelayed())
+      inits.push_back(createConstant(b, b.getI32Type(), int64_t(0)));
+    auto held = [&](ValueRange carried) {
+      return emitHeldConversion(carried, global, inverseGlobal);
+    };
+    auto streamed = [&](ValueRange inits) {
+      return forEachUnit(payload, inits, [&](Unit unit, ValueRange carried) {
+        SmallVector<Value> next(carried);
+        Value finiteMax = isDelayed() ? next.front() : Value();
         Value inverseMicro = emitGroupScale(unit, global, finiteMax);
         emitConversion(unit.box, inverseGlobal, inverseMicro);
         if (isDelayed())
-          carried.front() = finiteMax;
-        return carried;
-      },
-      [&](ValueRange carried) {
-        if (isDelayed())
-          emitAtomicMax(carried.front());
+          next.front() = finiteMax;
+        return next;
       });
+    };
+    SmallVector<Value> results = emitWork(inits, held, streamed);
+    if (isDelayed())
+      emitAtomicMax(results.front());
+  });
 }
 
 /// Without micro scales an element needs nothing but the global scale.
@@ -397,6 +431,7 @@ void QuantizeToGpu::emitTransposeKernel() {
 
 void QuantizeToGpu::emit() {
   makeContiguousAlongK();
+  registers = RegisterGroups::get(b, scheme, source, payload, micro);
   createScratch();
   if (isJit() || (isDelayed() && isTransposed))
     emitAmaxKernel();
@@ -422,20 +457,16 @@ void QuantizeToGpu::emit() {
 
 void DequantizeToGpu::emit() {
   mapStrips({payload, op.getInit()});
-  Value global;
-  launchTeams(
-      "moss_dequantize", payload,
-      [&] {
-        global = loadGlobal();
-        return SmallVector<Value>();
-      },
-      [&](Unit unit, ValueRange) {
-        Value scale;
-        if (micro)
-          scale = memref::LoadOp::create(b, micro, unit.group);
-        emitConversion(unit.box, scale, global);
-        return SmallVector<Value>();
-      });
+  launchTeams("moss_dequantize", countBlocks(payload), [&] {
+    Value global = loadGlobal();
+    forEachUnit(payload, {}, [&](Unit unit, ValueRange) {
+      Value scale;
+      if (micro)
+        scale = memref::LoadOp::create(b, micro, unit.group);
+      emitConversion(unit.box, scale, global);
+      return SmallVector<Value>();
+    });
+  });
 }
 
 //===----------------------------------------------------------------------===//

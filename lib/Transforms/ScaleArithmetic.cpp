@@ -145,6 +145,20 @@ Value moss::createMagnitude(ImplicitLocOpBuilder &b, Value x) {
   return IntMath{b, bits.getType()}.bitAnd(bits, 0x7fffffff);
 }
 
+Value moss::createNarrowMagnitude(ImplicitLocOpBuilder &b, Value x) {
+  unsigned bits = getElementTypeOrSelf(x.getType()).getIntOrFloatBitWidth();
+  Type type = withElement(x.getType(), b.getIntegerType(bits));
+  int64_t noSign = (int64_t(1) << (bits - 1)) - 1;
+  return IntMath{b, type}.bitAnd(arith::BitcastOp::create(b, type, x), noSign);
+}
+
+Value moss::widenMagnitude(ImplicitLocOpBuilder &b, Value magnitude) {
+  Type i32 = withElement(magnitude.getType(), b.getI32Type());
+  if (magnitude.getType() == i32)
+    return magnitude;
+  return IntMath{b, i32}.shl(arith::ExtUIOp::create(b, i32, magnitude), 16);
+}
+
 Value moss::createFiniteOrZero(ImplicitLocOpBuilder &b, Value magnitude) {
   IntMath m{b, magnitude.getType()};
   Value isFinite = m.compare(CmpIPredicate::ult, magnitude, kInfinityBits);

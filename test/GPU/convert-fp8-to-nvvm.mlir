@@ -11,7 +11,8 @@ gpu.module @kernels {
     %z = arith.maximumf %y, %low : vector<2xf32>
     // CHECK: %[[X0:.*]] = vector.extract %[[X]][0]
     // CHECK: %[[X1:.*]] = vector.extract %[[X]][1]
-    // CHECK: nvvm.convert.f32x2.to.f8x2 %[[X1]], %[[X0]] {rnd = #nvvm.fp_rnd_mode<rn>, sat = #nvvm.sat_mode<satfinite>} : vector<2xi8>(f8E4M3FN)
+    // CHECK: nvvm.convert.f32x2.to.f8x2 %[[X1]], %[[X0]] {rnd = #nvvm.fp_rnd_mode<rn>, sat = #nvvm.sat_mode<satfinite>} : i16(f8E4M3FN)
+    // CHECK: vector.bitcast {{.*}} : vector<1xi16> to vector<2xi8>
     // CHECK-NOT: arith.cmpi
     // CHECK: arith.bitcast {{.*}} : vector<2xi8> to vector<2xf8E4M3FN>
     %q = arith.truncf %z : vector<2xf32> to vector<2xf8E4M3FN>

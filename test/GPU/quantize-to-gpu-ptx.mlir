@@ -5,6 +5,7 @@
 // RUN: moss-translate %t.mlir --moss-gpu-binary-to-ptx --moss-ptx-binary=moss_quantize_amax_dynxdyn_kernel | FileCheck %s --check-prefix=AMAX
 // RUN: moss-translate %t.mlir --moss-gpu-binary-to-ptx --moss-ptx-binary=moss_quantize_dynxdyn_kernel | FileCheck %s --check-prefix=CONVERT
 // RUN: moss-translate %t.mlir --moss-gpu-binary-to-ptx --moss-ptx-binary=moss_quantize_transpose_dynxdyn_kernel | FileCheck %s --check-prefix=TRANSPOSE
+// RUN: moss-translate %t.mlir --moss-gpu-binary-to-ptx --moss-ptx-binary=moss_quantize_8192x4096_kernel | FileCheck %s --check-prefix=HELD
 // RUN: moss-translate %t.mlir --moss-gpu-binary-to-ptx --moss-ptx-binary=moss_dequantize_dynxdyn_kernel | FileCheck %s --check-prefix=DEQUANTIZE
 
 // Loads and stores are wide, conversions are instructions, and a row is reduced
@@ -17,10 +18,24 @@
 // CONVERT-LABEL: .entry moss_quantize_dynxdyn_kernel(
 // CONVERT: ld.global.v4.b32
 // CONVERT-COUNT-4: cvt.rn.satfinite.e4m3x2.f32
-// CONVERT: st.global.v2.b32
+// CONVERT: st.global.v4.b16
 func.func @rows(%x: memref<?x?xbf16>, %p: memref<?x?xf8E4M3FN>, %m: memref<?x1xf8E8M0FNU>, %g: memref<f32>) {
   moss.quantize <f8E4M3FN, micro = f8E8M0FNU, group = [1, full], global = jit, rounding = ceil>
     ins(%x : memref<?x?xbf16>) payload(%p : memref<?x?xf8E4M3FN>) micro(%m : memref<?x1xf8E8M0FNU>) global(%g : memref<f32>)
+  return
+}
+
+// The loads of four groups are on their way together; magnitudes are compared in
+// pairs.
+
+// HELD-LABEL: .entry moss_quantize_8192x4096_kernel
+// HELD-COUNT-8: ld.global.v4.b32
+// HELD-NOT: ld.global
+// HELD: max.u16x2
+// HELD-NOT: prmt
+func.func @held(%x: memref<8192x4096xbf16>, %p: memref<8192x4096xf8E4M3FN>, %m: memref<8192x32xf32, strided<[1, 8192]>>) {
+  moss.quantize <f8E4M3FN, micro = f32, group = [1, 128], global = unit, rounding = ceil>
+    ins(%x : memref<8192x4096xbf16>) payload(%p : memref<8192x4096xf8E4M3FN>) micro(%m : memref<8192x32xf32, strided<[1, 8192]>>)
   return
 }
 
@@ -28,7 +43,7 @@ func.func @rows(%x: memref<?x?xbf16>, %p: memref<?x?xf8E4M3FN>, %m: memref<?x1xf
 // TRANSPOSE: ld.global.v4.b32
 // TRANSPOSE: bar.sync
 // TRANSPOSE: cvt.rn.satfinite.e5m2x2.f32
-// TRANSPOSE: st.global.v2.b32
+// TRANSPOSE: st.global.v4.b16
 func.func @transposed(%x: memref<?x?xbf16>, %p: memref<?x?xf8E5M2>, %g: memref<f32>) {
   moss.quantize <f8E5M2, global = given> transpose ins(%x : memref<?x?xbf16>) scale(%g : memref<f32>)
     payload(%p : memref<?x?xf8E5M2>)

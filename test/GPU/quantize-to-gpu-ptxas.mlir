@@ -8,5 +8,6 @@
 // RUN:   | mlir-opt --split-input-file --gpu-module-to-binary=format=bin | FileCheck %s
 
 // CHECK: gpu.binary @moss_quantize_amax_dynxdyn_kernel
+// CHECK: gpu.binary @moss_quantize_64x512_kernel
 // CHECK: gpu.binary @moss_quantize_transpose_dynxdyn_kernel
 // CHECK: gpu.binary @moss_dequantize_dynxdyn_kernel

@@ -35,19 +35,88 @@ func.func @rows(%x: memref<?x?xbf16>, %p: memref<?x?xf8E4M3FN>, %m: memref<?x1xf
 
 // -----
 
-// A known scale takes one kernel. A warp takes a short group, with vectors that
-// leave no lane idle, and needs no barrier.
+// A known scale takes one kernel. Eight threads hold four groups, and need no
+// barrier; one of them computes a group's scale, which the others get from it.
+// Without alignment a warp takes a group, element by element.
 
-// CHECK-LABEL: func @warps
-func.func @warps(%x: memref<64x256xbf16>, %p: memref<64x256xf8E5M2>, %m: memref<64x2xf8E8M0FNU>) {
+// CHECK-LABEL: func @held
+// CHECK-SAME: %[[X:.*]]: memref<64x512xbf16>, %[[P:.*]]: memref<64x512xf8E5M2>, %[[M:.*]]: memref<64x4xf8E8M0FNU>
+func.func @held(%x: memref<64x512xbf16>, %p: memref<64x512xf8E5M2>, %m: memref<64x4xf8E8M0FNU>) {
   // CHECK-NOT: memref.alloc
-  // CHECK: gpu.launch {{.*}}function(@moss_quantize_64x256_kernel)
-  // CHECK: vector.load {{.*}} : memref<64x256xbf16>, vector<4xbf16>
-  // CHECK: nvvm.redux.sync umax
+  // CHECK: gpu.launch {{.*}}function(@moss_quantize_64x512_kernel) {
   // CHECK-NOT: gpu.barrier
+  // CHECK: scf.if
+  // CHECK: scf.for
+  // CHECK-COUNT-4: vector.load %[[X]]{{.*}} {alignment = 16 : i64} : memref<64x512xbf16>, vector<16xbf16>
+  // CHECK: vector.reduction <maxui>, {{.*}} : vector<16xi16>
+  // CHECK-COUNT-3: gpu.shuffle xor
+  // CHECK: memref.store {{.*}}, %[[M]]
+  // CHECK: gpu.shuffle idx
+  // CHECK: vector.store {{.*}}, %[[P]]{{.*}} {alignment = 16 : i64} : memref<64x512xf8E5M2>, vector<16xf8E5M2>
+  // CHECK: } else {
+  // CHECK-NOT: vector
+  // CHECK: memref.load %[[X]]
+  // CHECK: nvvm.redux.sync umax
   // CHECK-NOT: gpu.launch
   moss.quantize <f8E5M2, micro = f8E8M0FNU, group = [1, 128], global = unit, rounding = ceil>
-    ins(%x : memref<64x256xbf16>) payload(%p : memref<64x256xf8E5M2>) micro(%m : memref<64x2xf8E8M0FNU>)
+    ins(%x : memref<64x512xbf16>) payload(%p : memref<64x512xf8E5M2>) micro(%m : memref<64x4xf8E8M0FNU>)
+  return
+}
+
+// -----
+
+// Neighboring threads take rows whose scales are adjacent: their number is the
+// rest of the division by the rows.
+
+// CHECK-LABEL: func @adjacent_scales
+func.func @adjacent_scales(%x: memref<96x640xbf16>, %p: memref<96x640xf8E4M3FN>, %m: memref<96x5xf32, strided<[1, 96]>>) {
+  // CHECK: %[[ROWS:.*]] = arith.constant 96 : index
+  // CHECK: gpu.launch
+  // CHECK: scf.for
+  // CHECK: %[[SET:.*]] = arith.divui %[[UNIT:.*]], %[[ROWS]]
+  // CHECK: %[[ROW:.*]] = arith.remui %[[UNIT]], %[[ROWS]]
+  // CHECK: arith.muli %[[SET]]
+  // CHECK: vector.load
+  // CHECK: memref.store {{.*}}[%[[ROW]],
+  moss.quantize <f8E4M3FN, micro = f32, group = [1, 128], global = unit, rounding = ceil>
+    ins(%x : memref<96x640xbf16>) payload(%p : memref<96x640xf8E4M3FN>) micro(%m : memref<96x5xf32, strided<[1, 96]>>)
+  return
+}
+
+// -----
+
+// A large group takes a block. The kernel of the amax leaves that of the tensor
+// only, as groups are reduced again.
+
+// CHECK-LABEL: func @blocks
+// CHECK-SAME: %[[X:.*]]: memref<?x?xbf16>
+func.func @blocks(%x: memref<?x?xbf16>, %p: memref<?x?xf8E4M3FN>, %m: memref<?x?xf32>, %g: memref<f32>) {
+  // CHECK: memref.alloc() : memref<i32>
+  // CHECK-NOT: memref.alloc
+  // CHECK: gpu.launch {{.*}}function(@moss_quantize_amax_dynxdyn_kernel)
+  // CHECK: memref.atomic_rmw
+  // CHECK: gpu.launch {{.*}}function(@moss_quantize_dynxdyn_kernel) workgroup({{.*}} : memref<8xi32, #gpu.address_space<workgroup>>)
+  // CHECK: scf.if
+  // CHECK-COUNT-4: vector.load %[[X]]{{.*}} vector<16xbf16>
+  // CHECK: nvvm.redux.sync umax
+  // CHECK: gpu.barrier
+  // CHECK-COUNT-4: vector.store
+  moss.quantize <f8E4M3FN, micro = f32, group = [128, 128], global = jit, rounding = ceil>
+    ins(%x : memref<?x?xbf16>) payload(%p : memref<?x?xf8E4M3FN>) micro(%m : memref<?x?xf32>) global(%g : memref<f32>)
+  return
+}
+
+// -----
+
+// A group that ends within a vector is not held: a warp takes it, in vectors
+// that leave no lane idle.
+
+// CHECK-LABEL: func @streamed
+func.func @streamed(%x: memref<64x512xbf16>, %p: memref<64x512xf8E4M3FN>, %m: memref<64x4xf8E8M0FNU>) {
+  // CHECK: vector.load {{.*}} : memref<64x512xbf16>, vector<4xbf16>
+  // CHECK: nvvm.redux.sync umax
+  moss.quantize <f8E4M3FN, micro = f8E8M0FNU, group = [1, 136], global = unit, rounding = ceil>
+    ins(%x : memref<64x512xbf16>) payload(%p : memref<64x512xf8E4M3FN>) micro(%m : memref<64x4xf8E8M0FNU>)
   return
 }
 

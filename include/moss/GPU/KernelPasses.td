@@ -196,17 +196,29 @@ def MossQuantizeToGpu : Pass<"moss-quantize-to-gpu"> {
   let summary = "Lower moss.quantize and moss.dequantize to kernels";
   let description = [{
     Turns `moss.quantize` and `moss.dequantize` on memrefs into `gpu.launch`
-    ops. A block of threads takes one micro group after another, or one row if
-    there are none; a warp does if groups are short along K. Threads move 16
-    bytes of the source at once where base and row stride are aligned, which is
-    looked up at run time, and single elements at the end of a row and
-    otherwise.
+    ops.
+
+    Micro groups of up to 16384 elements, whose extent along K is a multiple of
+    16, stay in registers between their amax and their payload, so that memory is
+    read once. A few threads hold a group each, as 1 x 128 takes 8, or a block
+    does, as for 128 x 128. A team of threads holds several small groups along K at
+    a time: enough bytes are on their way, and each thread computes the scale of
+    another group. If `micro` is laid out with neighboring rows adjacent, as
+    `strided<[1, M]>`, neighboring threads take rows. All this needs a base and
+    row stride that are multiples of 16 bytes, and an extent along K that is a
+    multiple of 16, which is looked up at run time.
+
+    Otherwise a block of threads takes one micro group after another, or one row
+    if there are none; a warp does if groups are short along K. Threads stream
+    them from memory for each purpose: 16 bytes of rows at once where base and row
+    stride are aligned, single elements at the end of a row and otherwise.
 
     A known global scale takes one kernel. A `jit` one takes two, of which the
-    first leaves the amax of each group, and of the tensor by an atomic maximum,
-    in buffers that are allocated beside the launches. A `transpose`d source goes
-    through a tile in shared memory; with micro scales it is copied that way
-    first (a remark says so), since a group needs neighboring elements along K.
+    first leaves the amax of the tensor by an atomic maximum, and that of each
+    group that registers do not hold, in buffers that are allocated beside the
+    launches. A `transpose`d source goes through a tile in shared memory; with
+    micro scales it is copied that way first (a remark says so), since a group
+    needs neighboring elements along K.
 
     ```mlir
     moss.quantize #scheme ins(%x : memref<?x?xbf16>) payload(%p : memref<?x?xf8E4M3FN>)

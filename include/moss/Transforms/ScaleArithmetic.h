@@ -37,6 +37,13 @@ Value createBits(ImplicitLocOpBuilder &b, Value x);
 /// above every finite number and NaN above infinity.
 Value createMagnitude(ImplicitLocOpBuilder &b, Value x);
 
+/// The bits of |x| as an integer of its size (i16 for bf16), which order like
+/// those of `createMagnitude` and take half their registers if x is bf16.
+Value createNarrowMagnitude(ImplicitLocOpBuilder &b, Value x);
+
+/// The f32 bits (i32) of a result of `createNarrowMagnitude`.
+Value widenMagnitude(ImplicitLocOpBuilder &b, Value magnitude);
+
 /// `magnitude` if it is finite, and zero otherwise.
 Value createFiniteOrZero(ImplicitLocOpBuilder &b, Value magnitude);
 

@@ -62,3 +62,27 @@
 // RUN: %{check}
 // REDEFINE: %{case} = --shape 300,520 --micro f8E8M0FNU --group 4,0 --source f32
 // RUN: %{check}
+
+// Groups that registers hold, in a lane, a part of a warp, a warp and a block.
+// REDEFINE: %{case} = --element f8E4M3FN --data all --micro f8E8M0FNU --group 1,32 --global jit
+// RUN: %{check}
+// REDEFINE: %{case} = --element f8E5M2 --data all --micro f32 --group 2,128 --global delayed --scale 448
+// RUN: %{check}
+// REDEFINE: %{case} = --shape 130,528 --micro f32 --group 1,128 --global unit
+// RUN: %{check}
+// REDEFINE: %{case} = --shape 130,528 --micro f8E8M0FNU --group 1,32 --global jit --static
+// RUN: %{check}
+// REDEFINE: %{case} = --shape 130,528 --micro f8E8M0FNU --group 5,32 --global delayed --scale 3.7
+// RUN: %{check}
+// REDEFINE: %{case} = --shape 130,528 --micro f32 --group 3,256 --global given --scale 1.7e-12
+// RUN: %{check}
+// REDEFINE: %{case} = --shape 130,528 --micro f8E8M0FNU --group 1,128 --source f32
+// RUN: %{check}
+// REDEFINE: %{case} = --shape 130,528 --micro f32 --group 128,128 --global unit
+// RUN: %{check}
+// REDEFINE: %{case} = --shape 130,528 --micro f32 --group 64,64 --global jit --transpose
+// RUN: %{check}
+// REDEFINE: %{case} = --shape 130,528 --micro f8E8M0FNU --group 2,1024 --global jit
+// RUN: %{check}
+// REDEFINE: %{case} = --shape 0,32 --micro f32 --group 1,128 --global jit
+// RUN: %{check}

@@ -33,6 +33,7 @@ BUILD = os.environ.get("MOSS_BUILD_DIR", os.path.join(ROOT, "build"))
 TENSOR = {"micro": None, "group": None, "global": True}
 ROWS = {"micro": "f8E8M0FNU", "group": [1, 0], "global": True}
 K128 = {"micro": "f8E8M0FNU", "group": [1, 128], "global": True}
+K32 = {"micro": "f8E8M0FNU", "group": [1, 32], "global": True}
 MX = {"micro": "f8E8M0FNU", "group": [1, 32], "global": False}
 GROUPS = {"micro": "f32", "group": [1, 128], "global": False}
 BLOCKS = {"micro": "f32", "group": [128, 128], "global": False}
@@ -43,6 +44,7 @@ MODES = {
     "per-tensor": (TENSOR, TENSOR, "promoted(128)"),
     "two-level-k128": (K128, TENSOR, "promoted(128)"),
     "two-level-k128-both": (K128, K128, "promoted(128)"),
+    "two-level-k32": (K32, TENSOR, "promoted(128)"),
     "per-group": (GROUPS, BLOCKS, "promoted(128)"),
     "per-group-both": (GROUPS, GROUPS, "promoted(128)"),
     "mx": (MX, MX, "promoted(128)"),

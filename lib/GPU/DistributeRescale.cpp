@@ -103,8 +103,12 @@ Value RescaledWave::getFactor() {
                                     emitter.toF32(shared.getSource()));
     return perRow(arith::MulFOp::create(b, rowFactors, splat));
   }
-  return arith::MulFOp::create(b, perRow(rowFactors),
-                               perCol(emitter.toF32(cols)));
+  // Not arith.mulf: ptxas lets other warps issue between FFMAs, but not between
+  // FMULs, and a warp that keeps the scheduler keeps others' wgmma from it.
+  // Adding zero changes no bit, as scales have no sign.
+  Value ofRows = perRow(rowFactors), ofCols = perCol(emitter.toF32(cols));
+  Value zero = LLVM::ZeroOp::create(b, ofRows.getType());
+  return LLVM::FMAOp::create(b, ofRows, ofCols, zero);
 }
 
 void moss::populateDistributeRescalePatterns(const TypeConverter &converter,

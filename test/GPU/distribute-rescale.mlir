@@ -41,15 +41,17 @@ gpu.module @m {
     gpu.return
   }
 
-  // A scale per column: a product of scales for each element. A row that may lie
-  // past the bound is clamped, and none is if tiles divide it.
+  // A scale per column: a product of scales for each element, as a multiply-add of
+  // zero. A row that may lie past the bound is clamped, and none is if tiles divide
+  // it.
   // CHECK-LABEL: gpu.func @rows_and_columns(
+  // CHECK:         %[[ZERO:[a-z0-9_]+]] = llvm.mlir.zero : vector<4xf32>
   // CHECK-NOT:     arith.minui
   // CHECK:         %[[R:[a-z0-9_]+]] = vector.from_elements %{{.*}}, %{{.*}} : vector<2xf32>
   // CHECK:         %[[C:[a-z0-9_]+]] = vector.from_elements %{{.*}}, %{{.*}} : vector<2xf32>
   // CHECK:         %[[RR:[a-z0-9_]+]] = vector.shuffle %[[R]], %[[R]] [0, 0, 1, 1]
   // CHECK:         %[[CC:[a-z0-9_]+]] = vector.shuffle %[[C]], %[[C]] [0, 1, 0, 1]
-  // CHECK:         %[[FC:[a-z0-9_]+]] = arith.mulf %[[RR]], %[[CC]] : vector<4xf32>
+  // CHECK:         %[[FC:[a-z0-9_]+]] = llvm.intr.fma(%[[RR]], %[[CC]], %[[ZERO]])
   // CHECK:         llvm.intr.fma(%{{.*}}, %[[FC]], %{{.*}})
   gpu.func @rows_and_columns(%acc: f32, %e: memref<64x8xf32>, %f: memref<64x8xf32>, %out: memref<64x64xf32>,
                              %k: index) kernel {

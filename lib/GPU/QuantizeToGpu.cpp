@@ -110,12 +110,11 @@ private:
   void emitConvertKernel();
   void emitTransposeKernel();
   Value emitGlobalScale();
-  Value emitGroupScale(const Unit &unit, Value global, Value &finiteMax);
-  Value emitFiniteMax(const Unit &unit, Value groupAmax);
+  Value emitGroupScale(const Unit &unit, Value global);
   void emitAtomicMax(Value bits);
+  void emitRaise(Value amax, Value x);
 
   bool isJit() { return scheme.getGlobal() == GlobalScale::JIT; }
-  bool isDelayed() { return scheme.getGlobal() == GlobalScale::Delayed; }
 
   /// Device buffers of the pass itself: the tensor's amax and the groups' (i32
   /// bits), and a transposed copy of the source. Null if not needed.
@@ -283,7 +282,6 @@ void QuantizeToGpu::emitAtomicMax(Value bits) {
 void QuantizeToGpu::emitAmaxKernel() {
   bool wasTransposed = std::exchange(isTransposed, false);
   mapStrips({source});
-  AmaxKind kind = isDelayed() ? AmaxKind::FiniteElements : AmaxKind::All;
   launchTeams(
       "moss_quantize_amax", source,
       [&] {
@@ -291,7 +289,7 @@ void QuantizeToGpu::emitAmaxKernel() {
             createConstant(b, b.getI32Type(), int64_t(0))};
       },
       [&](Unit unit, ValueRange carried) {
-        Value amax = emitAmax(unit.box, kind);
+        Value amax = emitAmax(unit.box);
         if (micro) {
           amax = emitTeamMax(amax);
           onLeader(
@@ -318,36 +316,13 @@ Value QuantizeToGpu::emitGlobalScale() {
   return global;
 }
 
-/// The largest finite magnitude in this thread's part of a unit. That of a
-/// group is its amax, unless this is not finite.
-Value QuantizeToGpu::emitFiniteMax(const Unit &unit, Value groupAmax) {
-  if (!groupAmax)
-    return emitAmax(unit.box, AmaxKind::FiniteElements);
-  Value limit = createConstant(b, b.getI32Type(), kInfinityBits);
-  Value isFinite =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, groupAmax, limit);
-  auto branch = scf::IfOp::create(b, b.getI32Type(), isFinite,
-                                  /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  scf::YieldOp::create(b, groupAmax);
-  b.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(b, emitAmax(unit.box, AmaxKind::FiniteElements));
-  return branch.getResult(0);
-}
-
 /// The inverse of a group's micro scale, which is stored; null without groups.
-Value QuantizeToGpu::emitGroupScale(const Unit &unit, Value global,
-                                    Value &finiteMax) {
-  Value amax;
-  if (groupAmax)
-    amax = memref::LoadOp::create(b, groupAmax, unit.group);
-  else if (micro)
-    amax = emitTeamMax(emitAmax(unit.box, AmaxKind::All));
-  if (isDelayed())
-    finiteMax = arith::MaxUIOp::create(b, finiteMax, emitFiniteMax(unit, amax));
+Value QuantizeToGpu::emitGroupScale(const Unit &unit, Value global) {
   if (!micro)
     return {};
+  Value amax =
+      groupAmax ? memref::LoadOp::create(b, groupAmax, unit.group).getResult()
+                : emitTeamMax(emitAmax(unit.box));
   Value scale = createMicroScale(b, scheme, amax, global);
   onLeader([&] { memref::StoreOp::create(b, scale, micro, unit.group); });
   return createMicroInverse(b, scale);
@@ -362,50 +337,72 @@ void QuantizeToGpu::emitConvertKernel() {
         global = emitGlobalScale();
         inverseGlobal = emitReciprocal(global);
         SmallVector<Value> carried;
-        if (isDelayed())
+        if (isMeasuring())
           carried.push_back(createConstant(b, b.getI32Type(), int64_t(0)));
         return carried;
       },
-      [&](Unit unit, ValueRange c) {
-        SmallVector<Value> carried(c);
-        Value finiteMax = isDelayed() ? carried.front() : Value();
-        Value inverseMicro = emitGroupScale(unit, global, finiteMax);
-        emitConversion(unit.box, inverseGlobal, inverseMicro);
-        if (isDelayed())
-          carried.front() = finiteMax;
-        return carried;
+      [&](Unit unit, ValueRange carried) {
+        Value inverseMicro = emitGroupScale(unit, global);
+        Value amax = emitConversion(unit.box, inverseGlobal, inverseMicro);
+        SmallVector<Value> next;
+        if (amax)
+          next.push_back(arith::MaxUIOp::create(b, carried.front(), amax));
+        return next;
       },
       [&](ValueRange carried) {
-        if (isDelayed())
+        if (isMeasuring())
           emitAtomicMax(carried.front());
       });
 }
 
+/// Raise this thread's amax, in memory of its own that becomes a register, by
+/// an element or a vector.
+void QuantizeToGpu::emitRaise(Value amax, Value x) {
+  Value bits = createMeasured(x);
+  if (isa<VectorType>(bits.getType()))
+    bits = vector::ReductionOp::create(b, vector::CombiningKind::MAXUI, bits);
+  Value old = memref::LoadOp::create(b, amax, ValueRange());
+  memref::StoreOp::create(b, arith::MaxUIOp::create(b, old, bits), amax,
+                          ValueRange());
+}
+
 /// Without micro scales an element needs nothing but the global scale.
 void QuantizeToGpu::emitTransposeKernel() {
-  Value inverseGlobal;
+  Value inverseGlobal, amax;
   createTransposeKernel(
       b, addShape("moss_quantize_transpose"), source, payload,
       [&](Value x) {
+        if (amax)
+          emitRaise(amax, x);
         return createPayload(b, scheme, x, inverseGlobal, Value());
       },
       [&](Kernel k) {
         kernel = k;
         inverseGlobal = emitReciprocal(emitGlobalScale());
+        if (!isMeasuring())
+          return;
+        Type i32 = b.getI32Type();
+        amax = memref::AllocaOp::create(b, MemRefType::get({}, i32));
+        memref::StoreOp::create(b, createConstant(b, i32, int64_t(0)), amax,
+                                ValueRange());
+      },
+      [&] {
+        if (amax)
+          emitAtomicMax(memref::LoadOp::create(b, amax, ValueRange()));
       });
 }
 
 void QuantizeToGpu::emit() {
   makeContiguousAlongK();
   createScratch();
-  if (isJit() || (isDelayed() && isTransposed))
+  if (isJit())
     emitAmaxKernel();
   if (isTransposed)
     emitTransposeKernel();
   else
     emitConvertKernel();
   // Only now, since the scale operand may share the buffer.
-  if (isDelayed())
+  if (isMeasuring())
     launchSingle("moss_quantize_finish", [&] {
       Value bits = memref::LoadOp::create(b, tensorAmax, ValueRange());
       Value amax = arith::BitcastOp::create(b, b.getF32Type(), bits);

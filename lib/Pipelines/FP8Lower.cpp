@@ -64,7 +64,12 @@ static void addQuantizePasses(OpPassManager &pm,
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createMossAutoScale());
-  // Not earlier: predicted scales are arguments and results, too.
+  MossDelayScalesOptions delay;
+  delay.history = options.amaxHistory;
+  delay.algorithm = options.amaxAlgorithm;
+  delay.margin = options.margin;
+  pm.addPass(createMossDelayScales(delay));
+  // Not earlier: predicted and delayed scales are arguments and results, too.
   if (options.cInterface) {
     MossResultsToArgumentsOptions results;
     results.prefix = options.prefix;
@@ -233,6 +238,18 @@ static std::string findIneffectiveOption(const FP8LowerOptions &options,
   }
   if (!options.prefix.empty() && !options.cInterface)
     return describe("prefix", "without c-interface");
+  StringRef schemes[] = {options.scheme, options.lhsScheme, options.rhsScheme,
+                         options.global};
+  bool isDelayed = llvm::any_of(
+      schemes, [](StringRef text) { return text.contains("delayed"); });
+  for (auto [name, isGiven] :
+       {std::pair<StringRef, bool>{"amax-history",
+                                   options.amaxHistory.hasValue()},
+        {"amax-algorithm", options.amaxAlgorithm.hasValue()},
+        {"margin", options.margin.hasValue()}})
+    if (isGiven && !isDelayed)
+      return describe(name, "without a delayed scale, as in "
+                            "scheme=per-tensor-delayed or global=delayed");
   bool isFast = options.accumulate == "fast" ||
                 (options.accumulate.empty() && options.scheme == "bf16");
   if (isFast && options.promoteInterval.hasValue())

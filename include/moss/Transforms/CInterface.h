@@ -21,6 +21,12 @@
 
 namespace mlir::moss {
 
+/// Of an argument whose first value is the same everywhere: that value.
+constexpr StringLiteral kInitialAttrName = "moss.initial";
+
+/// Of an argument that is a table: what its rows belong to.
+constexpr StringLiteral kRowsAttrName = "moss.rows";
+
 /// The names of a function's arguments in the text that it was parsed from, an
 /// array of strings. An argument without one is called `arg` and its number.
 constexpr StringLiteral kArgumentNamesAttrName = "moss.argument_names";

@@ -224,6 +224,75 @@ def MossCreateCInterface : Pass<"moss-create-c-interface", "::mlir::ModuleOp"> {
 }
 
 //===----------------------------------------------------------------------===//
+// moss-delay-scales
+//===----------------------------------------------------------------------===//
+
+def MossDelayScales : Pass<"moss-delay-scales", "::mlir::ModuleOp"> {
+  let summary = "Let delayed scales follow from the amax of earlier calls";
+  let description = [{
+    A `jit` scale costs one more pass over the matrix. A delayed one follows from
+    the largest magnitudes that the matrix had in earlier calls of the function,
+    and quantization measures the next on its way. That is Transformer Engine's
+    delayed scaling; `moss.next_delayed_scale` has the rule.
+
+    On the level of quantized tensors, every `moss.quantize` with a delayed global
+    scale that is the constant 1, as `moss-quantize` makes it,
+
+    ```mlir
+    func.func @layer(%x: tensor<8x64xbf16>, ...) -> tensor<8x32xf32> {
+      %one = arith.constant dense<1.0> : tensor<f32>
+      %x8:2 = moss.quantize #delayed ins(%x : tensor<8x64xbf16>) scale(%one : tensor<f32>)
+        payload(...) global(%unused : tensor<f32>) -> tensor<8x64xf8E4M3FN>, tensor<f32>
+      %y = moss.scaled_matmul ... lhs(#delayed, %x8#0 : tensor<8x64xf8E4M3FN>) global(%one : tensor<f32>) ...
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @layer(%x: tensor<8x64xbf16>, ..., %scales: tensor<2xf32>, %history: tensor<2x16xf32>)
+        -> (tensor<8x32xf32>, tensor<2xf32> {moss.updates = ...}, tensor<2x16xf32> {moss.updates = ...}) {
+      %s = tensor.extract_slice %scales[0] [1] [1] : tensor<2xf32> to tensor<f32>
+      %slot = tensor.extract_slice %history[0, 0] [1, 1] [1, 1] : tensor<2x16xf32> to tensor<f32>
+      %x8:2 = moss.quantize #delayed ins(%x : tensor<8x64xbf16>) scale(%s : tensor<f32>)
+        payload(...) global(%slot : tensor<f32>) -> tensor<8x64xf8E4M3FN>, tensor<f32>
+      %measured = tensor.insert_slice %x8#1 into %history[0, 0] [1, 1] [1, 1] : tensor<f32> into tensor<2x16xf32>
+      ...
+      %next:2 = moss.next_delayed_scale [#rule] rows [2] outs(%scales, %all_measured : ...) -> ...
+      return %y, %next#0, %next#1 : tensor<8x32xf32>, tensor<2xf32>, tensor<2x16xf32>
+    ```
+
+    - Each matrix has a row of the two tables for each format that it is
+      quantized to. Rows of E4M3 precede those of E5M2, and follow the order in
+      which the function quantizes. The attribute `moss.rows` of the arguments
+      says which is which.
+    - Several quantizations of one matrix to one format, in both orientations
+      say, share its scale. The first measures it; the others become `given`.
+    - Each function has tables of its own. `@<f>_init_delayed_scales` is added,
+      which makes scales 1 and histories 0. It is to be called before the first
+      call of `f`.
+    - A quantization in a loop or a branch, or a function with several blocks, is
+      an error, as one call has one amax for each row. So is a function that is
+      called in the module, since its type changes, and a payload that anything
+      but a matmul or `moss.dequantize` uses, where the scale would be unknown.
+  }];
+  let options = [
+    Option<"history", "history", "int64_t", /*default=*/"16",
+           "Calls of which the amax is kept, 1 to 65536">,
+    Option<"algorithm", "algorithm", "std::string", /*default=*/"\"max\"",
+           "The amax that a scale follows from: 'max', the largest that is kept, "
+           "or 'most_recent'">,
+    Option<"margin", "margin", "int64_t", /*default=*/"0",
+           "Powers of two between that amax and the largest value of the format, "
+           "0 to 100">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::moss::MossDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+//===----------------------------------------------------------------------===//
 // moss-drop-returned-arguments
 //===----------------------------------------------------------------------===//
 
@@ -336,7 +405,7 @@ def MossErrorBound : Pass<"moss-error-bound", "::mlir::func::FuncOp"> {
 //===----------------------------------------------------------------------===//
 
 def MossExpandNextScale : Pass<"moss-expand-next-scale"> {
-  let summary = "Expand moss.next_scale into arithmetic and one loop";
+  let summary = "Expand moss.next_scale and moss.next_delayed_scale into one loop";
   let description = [{
     Expands `moss.next_scale` on memrefs. What depends on the learning rate and
     the step alone (powers of beta, c_t) is computed once, in f64, ahead of one
@@ -356,12 +425,16 @@ def MossExpandNextScale : Pass<"moss-expand-next-scale"> {
       memref.store %next, %scales[%i] : memref<200xf32>
     }
     ```
+
+    `moss.next_delayed_scale` becomes one parallel loop over its tensors, each of
+    which rolls its history where it is, 16 values at a time.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::cf::ControlFlowDialect",
                            "::mlir::math::MathDialect",
                            "::mlir::memref::MemRefDialect",
-                           "::mlir::scf::SCFDialect"];
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
 }
 
 //===----------------------------------------------------------------------===//
@@ -709,6 +782,8 @@ def MossQuantize : Pass<"moss-quantize"> {
       value is added to (`accumulates`).
     - An operand of several matmuls is quantized once for each scheme and
       orientation, as far as dominance allows.
+    - A `delayed` global scale is the constant 1, until `moss-delay-scales` puts
+      one that follows from a history in its place.
     - Under scheme 'bf16' nothing is quantized: the operands of
       `moss.scaled_matmul` are those of the matmul, and one that is not stored
       with K innermost is transposed first, by `linalg.transpose`.
@@ -725,7 +800,8 @@ def MossQuantize : Pass<"moss-quantize"> {
   let options = [
     Option<"scheme", "scheme", "std::string", /*default=*/"\"two-level\"",
            "'two-level': micro scales for the rows of the left operand, one "
-           "scale for the right; 'per-tensor': one scale for each; 'per-group': "
+           "scale for the right; 'per-tensor': one scale for each; "
+           "'per-tensor-delayed': the same from amax values of earlier calls; 'per-group': "
            "FP32 scales for 1 x 128 of the left and 128 x 128 of the right; "
            "'per-group-1x128': for 1 x 128 of both; 'mx': powers of two for 1 x "
            "32 of both; 'bf16': no quantization">,
@@ -749,8 +825,9 @@ def MossQuantize : Pass<"moss-quantize"> {
     Option<"global", "global", "std::string", /*default=*/"",
            "Global scale of schemes that are not attributes: 'jit' (from the "
            "tensor's largest magnitude; the default for 'two-level' and "
-           "'per-tensor') or 'unit' (1; the default for others, and for FP32 "
-           "micro scales)">,
+           "'per-tensor'), 'delayed' (from those of earlier calls; the default "
+           "for 'per-tensor-delayed') or 'unit' (1; the default for others, and "
+           "for FP32 micro scales)">,
     Option<"rounding", "rounding", "std::string", /*default=*/"\"ceil\"",
            "Rounding of micro exponents in schemes that are not attributes: "
            "'ceil', 'nearest' or 'floor'; only 'ceil' never saturates">,
@@ -763,6 +840,7 @@ def MossQuantize : Pass<"moss-quantize"> {
            "Elements of K in a partial sum, a multiple of 32">,
   ];
   let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
                            "::mlir::bufferization::BufferizationDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::moss::MossDialect",
@@ -941,13 +1019,15 @@ def MossShareOps : Pass<"moss-share-ops", "::mlir::ModuleOp"> {
 
     - Equal are ops with equal attributes, regions and operand types, layouts
       included, whose operands are the same constants, and the same value twice
-      in the same places.
+      in the same places. A scalar in a table is passed as one at any offset, so
+      that ops with scales in different rows are equal.
     - Ops in parallel loops and kernels stay, since they become part of these.
       So do ops in functions marked `moss.host`.
     - A passed remark names each function and the number of ops that share it.
   }];
   let dependentDialects = ["::mlir::func::FuncDialect",
-                           "::mlir::LLVM::LLVMDialect"];
+                           "::mlir::LLVM::LLVMDialect",
+                           "::mlir::memref::MemRefDialect"];
 }
 
 //===----------------------------------------------------------------------===//

@@ -65,8 +65,8 @@ static void addQuantizePasses(OpPassManager &pm,
   pm.addPass(createCSEPass());
   pm.addPass(createMossAutoScale());
   MossDelayScalesOptions delay;
-  delay.history = options.amaxHistory;
-  delay.algorithm = options.amaxAlgorithm;
+  delay.amaxHistory = options.amaxHistory;
+  delay.amaxAlgorithm = options.amaxAlgorithm;
   delay.margin = options.margin;
   pm.addPass(createMossDelayScales(delay));
   // Not earlier: predicted and delayed scales are arguments and results, too.
@@ -217,6 +217,13 @@ std::optional<std::string> moss::findPtxas() {
   return std::nullopt;
 }
 
+bool moss::asksForDelayedScales(const FP8LowerOptions &options) {
+  StringRef schemes[] = {options.scheme, options.lhsScheme, options.rhsScheme,
+                         options.global};
+  return llvm::any_of(schemes,
+                      [](StringRef text) { return text.contains("delayed"); });
+}
+
 /// The option that was given but has no effect beside the others, and why; an
 /// empty string if there is none.
 static std::string findIneffectiveOption(const FP8LowerOptions &options,
@@ -238,16 +245,12 @@ static std::string findIneffectiveOption(const FP8LowerOptions &options,
   }
   if (!options.prefix.empty() && !options.cInterface)
     return describe("prefix", "without c-interface");
-  StringRef schemes[] = {options.scheme, options.lhsScheme, options.rhsScheme,
-                         options.global};
-  bool isDelayed = llvm::any_of(
-      schemes, [](StringRef text) { return text.contains("delayed"); });
   for (auto [name, isGiven] :
        {std::pair<StringRef, bool>{"amax-history",
                                    options.amaxHistory.hasValue()},
         {"amax-algorithm", options.amaxAlgorithm.hasValue()},
         {"margin", options.margin.hasValue()}})
-    if (isGiven && !isDelayed)
+    if (isGiven && !asksForDelayedScales(options))
       return describe(name, "without a delayed scale, as in "
                             "scheme=per-tensor-delayed or global=delayed");
   bool isFast = options.accumulate == "fast" ||

@@ -66,7 +66,7 @@ private:
   LogicalResult addInit(func::FuncOp func, RankedTensorType scales,
                         RankedTensorType history);
 
-  AmaxAlgorithm amaxAlgorithm = AmaxAlgorithm::Max;
+  AmaxAlgorithm parsedAlgorithm = AmaxAlgorithm::Max;
 };
 } // namespace
 
@@ -242,7 +242,7 @@ NextDelayedScaleOp DelayScalesPass::emitNext(const DelayedFunction &function,
   SmallVector<int64_t> counts;
   for (const DelayedTensor &tensor : function.tensors) {
     auto rule = AmaxRuleAttr::get(&getContext(), tensor.payloadType,
-                                  amaxAlgorithm, margin);
+                                  parsedAlgorithm, margin);
     if (rules.empty() || rules.back() != rule) {
       rules.push_back(rule);
       counts.push_back(0);
@@ -266,7 +266,8 @@ LogicalResult DelayScalesPass::addState(const DelayedFunction &function,
   Builder b(&getContext());
   int64_t count = function.tensors.size();
   auto scalesType = RankedTensorType::get(count, b.getF32Type());
-  auto historyType = RankedTensorType::get({count, history}, b.getF32Type());
+  auto historyType =
+      RankedTensorType::get({count, amaxHistory}, b.getF32Type());
   if (failed(addInit(func, scalesType, historyType)))
     return failure();
   SmallVector<Attribute> names;
@@ -322,14 +323,14 @@ LogicalResult DelayScalesPass::initialize(MLIRContext *context) {
            << "option '" << option << "' must be " << range << ", but is '"
            << value << "'";
   };
-  if (history < 1 || history > kMaxHistory)
-    return fail("history", "between 1 and 65536", Twine(history));
+  if (amaxHistory < 1 || amaxHistory > kMaxHistory)
+    return fail("amax-history", "between 1 and 65536", Twine(amaxHistory));
   if (margin < 0 || margin > 100)
     return fail("margin", "between 0 and 100", Twine(margin));
-  std::optional<AmaxAlgorithm> parsed = symbolizeAmaxAlgorithm(algorithm);
+  std::optional<AmaxAlgorithm> parsed = symbolizeAmaxAlgorithm(amaxAlgorithm);
   if (!parsed)
-    return fail("algorithm", "'max' or 'most_recent'", algorithm);
-  amaxAlgorithm = *parsed;
+    return fail("amax-algorithm", "'max' or 'most_recent'", amaxAlgorithm);
+  parsedAlgorithm = *parsed;
   return success();
 }
 

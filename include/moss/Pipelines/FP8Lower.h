@@ -170,6 +170,9 @@ struct FP8LowerOptions : PassPipelineOptions<FP8LowerOptions> {
 /// toolkit that $CUDA_ROOT, $CUDA_HOME or $CUDA_PATH names, and in PATH.
 std::optional<std::string> findPtxas();
 
+/// Whether a scheme among the options has a delayed global scale.
+bool asksForDelayedScales(const FP8LowerOptions &options);
+
 /// Add the passes that lower linalg with BF16 matmuls to the level and for the
 /// target that \p options name. Options that are wrong, or have no effect, are
 /// reported to \p errorHandler, whose result is returned.

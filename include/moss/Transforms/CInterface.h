@@ -14,6 +14,7 @@
 #ifndef MOSS_TRANSFORMS_CINTERFACE_H
 #define MOSS_TRANSFORMS_CINTERFACE_H
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -78,6 +79,10 @@ struct CParameter {
   /// Of a result, for each dynamic dimension: the argument's extent that it
   /// equals, if there is one that is known to.
   SmallVector<std::optional<ArgumentExtent>> extents = {};
+  /// What all elements are before the first call, and what the rows belong to;
+  /// null if the program does not say.
+  FloatAttr initial = {};
+  ArrayAttr rows = {};
 
   bool isArray() const { return isa<ShapedType>(type); }
   /// The shape of an array; empty for a scalar.

@@ -276,9 +276,9 @@ def MossDelayScales : Pass<"moss-delay-scales", "::mlir::ModuleOp"> {
       but a matmul or `moss.dequantize` uses, where the scale would be unknown.
   }];
   let options = [
-    Option<"history", "history", "int64_t", /*default=*/"16",
+    Option<"amaxHistory", "amax-history", "int64_t", /*default=*/"16",
            "Calls of which the amax is kept, 1 to 65536">,
-    Option<"algorithm", "algorithm", "std::string", /*default=*/"\"max\"",
+    Option<"amaxAlgorithm", "amax-algorithm", "std::string", /*default=*/"\"max\"",
            "The amax that a scale follows from: 'max', the largest that is kept, "
            "or 'most_recent'">,
     Option<"margin", "margin", "int64_t", /*default=*/"0",
@@ -303,7 +303,8 @@ def MossDropReturnedArguments : Pass<"moss-drop-returned-arguments", "::mlir::Mo
     was given. The caller has it already, and the deallocation passes would copy
     it, so that the caller may own the result. Upstream's
     drop-equivalent-buffer-results leaves public functions alone, which are
-    those that Moss's users call.
+    those that Moss's users call. What functions say of such arguments
+    (`moss.updates`, `moss.initial`, `moss.rows`) is dropped, too.
 
     ```mlir
     func.func @f(%x: memref<8xf32>, %y: memref<8xf32>) -> memref<8xf32> { ... return %y : memref<8xf32> }

@@ -52,7 +52,7 @@ func.func @reads(%p: tensor<8x64xf8E4M3FN>, %c: tensor<8x8xf32> {bufferization.w
   return %0, %1 : tensor<8x8xf32>, tensor<8x8xf32>
 }
 
-// An amax that is both read and replaced must not be overwritten too early.
+// A scale whose memory the amax would get must not be overwritten too early.
 
 #delayed = #moss.scheme<f8E4M3FN, global = delayed>
 
@@ -65,4 +65,25 @@ func.func @delayed(%x: tensor<8x64xbf16>, %p: tensor<8x64xf8E4M3FN> {bufferizati
   %q:2 = moss.quantize #delayed ins(%x : tensor<8x64xbf16>) scale(%amax : tensor<f32>)
     payload(%p : tensor<8x64xf8E4M3FN>) global(%amax : tensor<f32>) -> tensor<8x64xf8E4M3FN>, tensor<f32>
   return %q#0, %q#1 : tensor<8x64xf8E4M3FN>, tensor<f32>
+}
+
+// An amax goes to its place in a history, and tables are updated where they are.
+
+// CHECK-LABEL: func @history
+// CHECK-SAME:    %[[SCALES:[a-z0-9]*]]: memref<2xf32>, %[[HISTORY:[a-z0-9]*]]: memref<2x4xf32>)
+// CHECK:         %[[SLOT:.*]] = memref.subview %[[HISTORY]][1, 0] [1, 1] [1, 1]
+// CHECK:         moss.quantize {{.*}} global(%[[SLOT]] :
+// CHECK-NOT:     memref.copy
+// CHECK:         moss.next_delayed_scale {{.*}} outs(%[[SCALES]], %[[HISTORY]] : memref<2xf32>, memref<2x4xf32>)
+func.func @history(%x: tensor<8x64xbf16>, %p: tensor<8x64xf8E4M3FN> {bufferization.writable = true},
+    %scales: tensor<2xf32> {bufferization.writable = true}, %history: tensor<2x4xf32> {bufferization.writable = true})
+    -> (tensor<8x64xf8E4M3FN>, tensor<2xf32>, tensor<2x4xf32>) {
+  %s = tensor.extract_slice %scales[1] [1] [1] : tensor<2xf32> to tensor<f32>
+  %slot = tensor.extract_slice %history[1, 0] [1, 1] [1, 1] : tensor<2x4xf32> to tensor<f32>
+  %q:2 = moss.quantize #delayed ins(%x : tensor<8x64xbf16>) scale(%s : tensor<f32>)
+    payload(%p : tensor<8x64xf8E4M3FN>) global(%slot : tensor<f32>) -> tensor<8x64xf8E4M3FN>, tensor<f32>
+  %measured = tensor.insert_slice %q#1 into %history[1, 0] [1, 1] [1, 1] : tensor<f32> into tensor<2x4xf32>
+  %next:2 = moss.next_delayed_scale [#moss.amax_rule<f8E4M3FN, max, margin = 0>] rows [2]
+    outs(%scales, %measured : tensor<2xf32>, tensor<2x4xf32>) -> tensor<2xf32>, tensor<2x4xf32>
+  return %q#0, %next#0, %next#1 : tensor<8x64xf8E4M3FN>, tensor<2xf32>, tensor<2x4xf32>
 }

@@ -16,7 +16,7 @@
 #include "moss/Run/RandomInputs.h"
 #include "moss/Transforms/CInterface.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Format.h"
 #include <algorithm>
 
 using namespace mlir;
@@ -247,7 +247,8 @@ llvm::Expected<HostArray> Resolver::create(unsigned number,
   auto initial = func.getArgAttrOfType<FloatAttr>(number, kInitialAttrName);
   if (initial && !distributions[number]) {
     double value = initial.getValueAsDouble();
-    origin = llvm::formatv("{0}, as before the first call", value);
+    llvm::raw_string_ostream(origin)
+        << llvm::format("%g, as before the first call", value);
     HostArray array(kind, shape);
     for (uint64_t i = 0, e = array.size(); i < e; ++i)
       array.set(i, value);

@@ -82,14 +82,6 @@
 // REDEFINE: %{prefix} = RASTER
 // RUN: %{fails}
 // RASTER: option 'raster' must be below 2^31, but is 3000000000
-// REDEFINE: %{options} = scheme=two-level amax-history=16
-// REDEFINE: %{prefix} = DELAYED
-// RUN: %{fails}
-// DELAYED: moss-fp8-lower: option 'amax-history' has no effect without a delayed scale, as in scheme=per-tensor-delayed or global=delayed
-// REDEFINE: %{options} = global=delayed margin=101
-// REDEFINE: %{prefix} = MARGIN
-// RUN: %{fails}
-// MARGIN: option 'margin' must be between 0 and 100, but is '101'
 
 // A CUDA without an assembler.
 // RUN: mkdir -p %t.cuda/nvvm/libdevice

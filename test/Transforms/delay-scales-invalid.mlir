@@ -1,11 +1,11 @@
 // RUN: moss-opt %s --moss-delay-scales --split-input-file --verify-diagnostics
-// RUN: not moss-opt %s --moss-delay-scales=amax-history=0 2>&1 | FileCheck %s --check-prefix=HISTORY
+// RUN: not moss-opt %s --split-input-file --moss-delay-scales=amax-history=0 2>&1 | FileCheck %s --check-prefix=HISTORY
 // HISTORY: error: option 'amax-history' must be between 1 and 65536, but is '0'
-// RUN: not moss-opt %s --moss-delay-scales=amax-history=65537 2>&1 | FileCheck %s --check-prefix=LONG
+// RUN: not moss-opt %s --split-input-file --moss-delay-scales=amax-history=65537 2>&1 | FileCheck %s --check-prefix=LONG
 // LONG: error: option 'amax-history' must be between 1 and 65536, but is '65537'
-// RUN: not moss-opt %s --moss-delay-scales=amax-algorithm=min 2>&1 | FileCheck %s --check-prefix=ALGORITHM
+// RUN: not moss-opt %s --split-input-file --moss-delay-scales=amax-algorithm=min 2>&1 | FileCheck %s --check-prefix=ALGORITHM
 // ALGORITHM: error: option 'amax-algorithm' must be 'max' or 'most_recent', but is 'min'
-// RUN: not moss-opt %s --moss-delay-scales=margin=-1 2>&1 | FileCheck %s --check-prefix=MARGIN
+// RUN: not moss-opt %s --split-input-file --moss-delay-scales=margin=-1 2>&1 | FileCheck %s --check-prefix=MARGIN
 // MARGIN: error: option 'margin' must be between 0 and 100, but is '-1'
 
 #delayed = #moss.scheme<f8E4M3FN, global = delayed>

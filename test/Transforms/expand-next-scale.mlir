@@ -87,11 +87,11 @@ func.func @near_one(%lr: f64, %step: i64, %scales: memref<1xf32>, %state: memref
 // CHECK:             vector.load {{.*}}, vector<1xf32>
 // CHECK:           memref.store %[[NEWEST]], %[[HISTORY]][%[[I]], %c19{{.*}}]
 // CHECK:           memref.store %cst{{.*}}, %[[HISTORY]][%[[I]], %c0{{.*}}]
-// CHECK-DAG:       %[[FIRST:.*]] = arith.constant 4.480000e+02 : f32
-// CHECK-DAG:       %[[OTHER:.*]] = arith.constant 7.168000e+03 : f32
+// CHECK:           %[[FIRST:.*]] = arith.constant 4.480000e+02 : f32
 // CHECK:           %[[IS:.*]] = arith.cmpi uge, %[[I]], %c2
-// CHECK:           %[[AMAX:.*]] = arith.select %{{.*}}, %[[NEWEST]], %[[LARGEST]]
-// CHECK:           %[[TARGET:.*]] = arith.select %{{.*}}, %[[OTHER]], %[[FIRST]]
+// CHECK:           %[[OTHER:.*]] = arith.constant 7.168000e+03 : f32
+// CHECK:           %[[AMAX:.*]] = arith.select %[[IS]], %[[NEWEST]], %[[LARGEST]]
+// CHECK:           %[[TARGET:.*]] = arith.select %[[IS]], %[[OTHER]], %[[FIRST]]
 // CHECK:           arith.cmpf ogt, %[[AMAX]]
 // CHECK:           arith.cmpf olt, %[[AMAX]]
 // CHECK:           %[[FACTOR:.*]] = arith.divf %[[TARGET]], %[[AMAX]]

@@ -343,6 +343,9 @@ LogicalResult NextDelayedScaleOp::verify() {
     if (cast<ShapedType>(table.getType()).getDimSize(0) != total)
       return emitOpError("has rules for ")
              << total << " tensors, but a table of " << table.getType();
+  if (!getAmax().empty() && static_cast<int64_t>(getAmax().size()) != total)
+    return emitOpError("has rules for ")
+           << total << " tensors, but " << getAmax().size() << " amax values";
   if (getHistoryLength() < 1)
     return emitOpError(
                "history must have a static length of at least 1, but is ")

@@ -110,6 +110,7 @@ static void addBufferizePasses(OpPassManager &pm) {
   // An argument that is updated in a branch is the branch's result until then.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createMossDropReturnedArguments());
+  pm.addNestedPass<func::FuncOp>(createMossPlaceAmax());
   addDeallocationPasses(pm);
   pm.addPass(createConvertBufferizationToMemRefPass());
   pm.addPass(createCanonicalizerPass());

@@ -61,8 +61,8 @@ private:
   LogicalResult collect(DelayedFunction &function);
   LogicalResult addState(const DelayedFunction &function,
                          const SymbolUserMap &users);
-  NextDelayedScaleOp emitNext(const DelayedFunction &function, Value scales,
-                              Value history);
+  NextDelayedScaleOp emitNext(const DelayedFunction &function, ValueRange amax,
+                              Value scales, Value history);
   LogicalResult addInit(func::FuncOp func, RankedTensorType scales,
                         RankedTensorType history);
 
@@ -163,17 +163,12 @@ static void setScale(QuantizeOp op, SchemeAttr scheme, Value scale) {
   }
 }
 
-/// Let the op that measures the matrix write its amax to the history. Returns
-/// the history with it.
-static Value rewriteFirst(QuantizeOp op, int64_t row, Value scales,
-                          Value history) {
+/// Let the op that measures the matrix quantize under the scale in `scales`.
+static void rewriteFirst(QuantizeOp op, int64_t row, Value scales) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
   Value scale = extractScalar(b, scales, row);
   setScale(op, op.getScheme(), scale);
   op.getScaleMutable().assign(scale);
-  op.getGlobalMutable().assign(extractScalar(b, history, {row, 0}));
-  b.setInsertionPointAfter(op);
-  return insertScalar(b, op.getGlobalResult(), history, {row, 0});
 }
 
 /// Let an op take the scale of a matrix that another measures.
@@ -208,36 +203,32 @@ static void describeTable(Value argument, ArrayAttr rows, float initial) {
   func.setArgAttr(number, kInitialAttrName, b.getF32FloatAttr(initial));
 }
 
-/// Let the function quantize under the scales in its argument. Returns the
-/// history with what is measured on the way.
-static Value rewriteOps(const DelayedFunction &function, ArrayAttr names,
-                        Value scales, Value history) {
-  SmallVector<std::pair<QuantizeOp, int64_t>> firsts;
-  for (auto [row, tensor] : llvm::enumerate(function.tensors)) {
-    firsts.push_back({tensor.ops.front(), row});
-    for (QuantizeOp op : ArrayRef(tensor.ops).drop_front())
-      rewriteOther(op, row, scales);
-  }
-  // The history goes from one op to the next, as they follow each other.
-  llvm::sort(firsts, [](auto &lhs, auto &rhs) {
-    return lhs.first->isBeforeInBlock(rhs.first);
-  });
+/// Let the function quantize under the scales in its argument. Returns what is
+/// measured on the way, by rows.
+static SmallVector<Value> rewriteOps(const DelayedFunction &function,
+                                     ArrayAttr names, Value scales) {
   func::FuncOp func = function.func;
-  for (auto [op, row] : firsts) {
-    remark::passed(op.getLoc(), remark::RemarkOpts::name("delayed")
-                                    .category("moss-delay-scales")
-                                    .function(func.getName()))
+  SmallVector<Value> measured;
+  for (auto [row, tensor] : llvm::enumerate(function.tensors)) {
+    QuantizeOp first = tensor.ops.front();
+    remark::passed(first.getLoc(), remark::RemarkOpts::name("delayed")
+                                       .category("moss-delay-scales")
+                                       .function(func.getName()))
         << remark::add("the scale follows from the amax of earlier calls")
         << remark::metric("matrix", cast<StringAttr>(names[row]).getValue())
         << remark::metric("row", row);
-    history = rewriteFirst(op, row, scales, history);
+    rewriteFirst(first, row, scales);
+    for (QuantizeOp op : ArrayRef(tensor.ops).drop_front())
+      rewriteOther(op, row, scales);
+    measured.push_back(first.getGlobalResult());
   }
-  return history;
+  return measured;
 }
 
 /// The tables for the next call.
 NextDelayedScaleOp DelayScalesPass::emitNext(const DelayedFunction &function,
-                                             Value scales, Value history) {
+                                             ValueRange amax, Value scales,
+                                             Value history) {
   SmallVector<Attribute> rules;
   SmallVector<int64_t> counts;
   for (const DelayedTensor &tensor : function.tensors) {
@@ -254,7 +245,7 @@ NextDelayedScaleOp DelayScalesPass::emitNext(const DelayedFunction &function,
   ImplicitLocOpBuilder b(func.getLoc(), func.getBody().front().getTerminator());
   return NextDelayedScaleOp::create(
       b, TypeRange{scales.getType(), history.getType()}, b.getArrayAttr(rules),
-      counts, scales, history);
+      counts, amax, scales, history);
 }
 
 LogicalResult DelayScalesPass::addState(const DelayedFunction &function,
@@ -278,8 +269,8 @@ LogicalResult DelayScalesPass::addState(const DelayedFunction &function,
   Value kept = appendArgument(func, historyType, kHistoryName);
   describeTable(scales, rows, kInitialScale);
   describeTable(kept, rows, kInitialAmax);
-  Value measured = rewriteOps(function, rows, scales, kept);
-  NextDelayedScaleOp next = emitNext(function, scales, measured);
+  SmallVector<Value> amax = rewriteOps(function, rows, scales);
+  NextDelayedScaleOp next = emitNext(function, amax, scales, kept);
   appendUpdate(func, scales, next.getResult(0));
   appendUpdate(func, kept, next.getResult(1));
   return success();

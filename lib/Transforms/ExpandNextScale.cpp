@@ -224,10 +224,16 @@ struct ExpandNextScalePass
         op->emitOpError("on tensors cannot be expanded; bufferize it first");
         return WalkResult::interrupt();
       }
-      if (auto nextScale = dyn_cast<NextScaleOp>(op))
+      if (auto nextScale = dyn_cast<NextScaleOp>(op)) {
         Expander(nextScale).expand();
-      else
-        expandDelayedScale(cast<NextDelayedScaleOp>(op));
+        return WalkResult::advance();
+      }
+      auto delayedScale = cast<NextDelayedScaleOp>(op);
+      if (!delayedScale.getAmax().empty()) {
+        op->emitOpError("has amax operands; run moss-place-amax first");
+        return WalkResult::interrupt();
+      }
+      expandDelayedScale(delayedScale);
       return WalkResult::advance();
     });
     if (result.wasInterrupted())

@@ -67,23 +67,20 @@ func.func @delayed(%x: tensor<8x64xbf16>, %p: tensor<8x64xf8E4M3FN> {bufferizati
   return %q#0, %q#1 : tensor<8x64xf8E4M3FN>, tensor<f32>
 }
 
-// An amax goes to its place in a history, and tables are updated where they are.
+// Tables are updated where they are, after the scales in them were read.
 
-// CHECK-LABEL: func @history
-// CHECK-SAME:    %[[SCALES:[a-z0-9]*]]: memref<2xf32>, %[[HISTORY:[a-z0-9]*]]: memref<2x4xf32>)
-// CHECK:         %[[SLOT:.*]] = memref.subview %[[HISTORY]][1, 0] [1, 1] [1, 1]
-// CHECK:         moss.quantize {{.*}} global(%[[SLOT]] :
+// CHECK-LABEL: func @tables
+// CHECK-SAME:    %[[SCALES:[a-z0-9]*]]: memref<2xf32>, %[[HISTORY:[a-z0-9]*]]: memref<2x4xf32>, %[[AMAX:[a-z0-9]*]]: memref<f32>)
 // CHECK-NOT:     memref.alloc
-// CHECK:         moss.next_delayed_scale {{.*}} outs(%[[SCALES]], %[[HISTORY]] : memref<2xf32>, memref<2x4xf32>)
-func.func @history(%x: tensor<8x64xbf16>, %p: tensor<8x64xf8E4M3FN> {bufferization.writable = true},
-    %scales: tensor<2xf32> {bufferization.writable = true}, %history: tensor<2x4xf32> {bufferization.writable = true})
-    -> (tensor<8x64xf8E4M3FN>, tensor<2xf32>, tensor<2x4xf32>) {
+// CHECK:         moss.quantize {{.*}} global(%[[AMAX]] : memref<f32>)
+// CHECK:         moss.next_delayed_scale {{.*}} amax(%[[AMAX]], %[[AMAX]] : {{.*}}) outs(%[[SCALES]], %[[HISTORY]] : memref<2xf32>, memref<2x4xf32>)
+func.func @tables(%x: tensor<8x64xbf16>, %p: tensor<8x64xf8E4M3FN> {bufferization.writable = true},
+    %scales: tensor<2xf32> {bufferization.writable = true}, %history: tensor<2x4xf32> {bufferization.writable = true},
+    %a: tensor<f32> {bufferization.writable = true}) -> (tensor<8x64xf8E4M3FN>, tensor<2xf32>, tensor<2x4xf32>) {
   %s = tensor.extract_slice %scales[1] [1] [1] : tensor<2xf32> to tensor<f32>
-  %slot = tensor.extract_slice %history[1, 0] [1, 1] [1, 1] : tensor<2x4xf32> to tensor<f32>
   %q:2 = moss.quantize #delayed ins(%x : tensor<8x64xbf16>) scale(%s : tensor<f32>)
-    payload(%p : tensor<8x64xf8E4M3FN>) global(%slot : tensor<f32>) -> tensor<8x64xf8E4M3FN>, tensor<f32>
-  %measured = tensor.insert_slice %q#1 into %history[1, 0] [1, 1] [1, 1] : tensor<f32> into tensor<2x4xf32>
-  %next:2 = moss.next_delayed_scale [#moss.amax_rule<f8E4M3FN, max, margin = 0>] rows [2]
-    outs(%scales, %measured : tensor<2xf32>, tensor<2x4xf32>) -> tensor<2xf32>, tensor<2x4xf32>
+    payload(%p : tensor<8x64xf8E4M3FN>) global(%a : tensor<f32>) -> tensor<8x64xf8E4M3FN>, tensor<f32>
+  %next:2 = moss.next_delayed_scale [#moss.amax_rule<f8E4M3FN, max, margin = 0>] rows [2] amax(%q#1, %q#1 : tensor<f32>, tensor<f32>)
+    outs(%scales, %history : tensor<2xf32>, tensor<2x4xf32>) -> tensor<2xf32>, tensor<2x4xf32>
   return %q#0, %next#0, %next#1 : tensor<8x64xf8E4M3FN>, tensor<2xf32>, tensor<2x4xf32>
 }

@@ -178,3 +178,12 @@ func.func @f(%s: memref<2xf32>, %h: memref<2x?xf32>) {
   moss.next_delayed_scale [#rule] rows [2] outs(%s, %h : memref<2xf32>, memref<2x?xf32>)
   return
 }
+
+// -----
+
+#rule = #moss.amax_rule<f8E4M3FN, max, margin = 0>
+func.func @f(%s: memref<2xf32>, %h: memref<2x4xf32>, %a: memref<f32>) {
+  // expected-error @+1 {{has rules for 2 tensors, but 1 amax values}}
+  moss.next_delayed_scale [#rule] rows [2] amax(%a : memref<f32>) outs(%s, %h : memref<2xf32>, memref<2x4xf32>)
+  return
+}

@@ -20,17 +20,13 @@
 // CHECK-SAME:    %[[HISTORY:[a-z0-9]+]]: tensor<2x16xf32> {moss.initial = 0.000000e+00 : f32, moss.rows = [
 // CHECK-SAME:    -> (tensor<8x16xf32>, tensor<2xf32> {moss.updates = 3 : i64}, tensor<2x16xf32> {moss.updates = 4 : i64})
 // CHECK:         %[[SW:.*]] = tensor.extract_slice %[[SCALES]][1] [1] [1] : tensor<2xf32> to tensor<f32>
-// CHECK:         %[[AW:.*]] = tensor.extract_slice %[[HISTORY]][1, 0] [1, 1] [1, 1] : tensor<2x16xf32> to tensor<f32>
-// CHECK:         %[[QW:.*]]:2 = moss.quantize <f8E5M2, global = delayed> ins(%[[W]] : {{.*}}) scale(%[[SW]] : tensor<f32>) payload({{.*}}) global(%[[AW]] :
-// CHECK:         %[[H1:.*]] = tensor.insert_slice %[[QW]]#1 into %[[HISTORY]][1, 0] [1, 1] [1, 1]
+// CHECK:         %[[QW:.*]]:2 = moss.quantize <f8E5M2, global = delayed> ins(%[[W]] : {{.*}}) scale(%[[SW]] : tensor<f32>) payload(
 // CHECK:         %[[SX:.*]] = tensor.extract_slice %[[SCALES]][0] [1] [1]
-// CHECK:         %[[AX:.*]] = tensor.extract_slice %[[H1]][0, 0] [1, 1] [1, 1]
-// CHECK:         %[[QX:.*]]:2 = moss.quantize <f8E4M3FN, global = delayed> ins(%[[X]] : {{.*}}) scale(%[[SX]] : tensor<f32>) payload({{.*}}) global(%[[AX]] :
-// CHECK:         %[[H2:.*]] = tensor.insert_slice %[[QX]]#1 into %[[H1]][0, 0] [1, 1] [1, 1]
+// CHECK:         %[[QX:.*]]:2 = moss.quantize <f8E4M3FN, global = delayed> ins(%[[X]] : {{.*}}) scale(%[[SX]] : tensor<f32>) payload(
 // CHECK:         %[[R:.*]] = moss.scaled_matmul <fast> lhs(<f8E4M3FN, global = delayed>, %[[QX]]#0 : {{.*}}) global(%[[SX]] : tensor<f32>)
 // CHECK-SAME:      rhs(<f8E5M2, global = delayed>, %[[QW]]#0 : {{.*}}) global(%[[SW]] : tensor<f32>) outs(%[[Y]] :
 // CHECK:         %[[NEXT:.*]]:2 = moss.next_delayed_scale [#moss.amax_rule<f8E4M3FN, max, margin = 0>, #moss.amax_rule<f8E5M2, max, margin = 0>] rows [1, 1]
-// CHECK-SAME:      outs(%[[SCALES]], %[[H2]] : tensor<2xf32>, tensor<2x16xf32>)
+// CHECK-SAME:      amax(%[[QX]]#1, %[[QW]]#1 : tensor<f32>, tensor<f32>) outs(%[[SCALES]], %[[HISTORY]] : tensor<2xf32>, tensor<2x16xf32>)
 // CHECK:         return %[[R]], %[[NEXT]]#0, %[[NEXT]]#1
 
 // CHECK-LABEL: func.func @layer_init_delayed_scales(
@@ -80,7 +76,7 @@ func.func @layer(%x: tensor<8x64xbf16>, %w: tensor<16x64xbf16>, %y: tensor<8x16x
 // CHECK:         %[[Q:.*]]:2 = moss.quantize <f8E4M3FN, global = delayed> transpose ins({{.*}}) scale(%[[S2]] :
 // CHECK:         moss.dequantize <f8E4M3FN, micro = {{.*}}, global = given, {{.*}}> payload(%[[T]]#0 : {{.*}}) micro(%[[T]]#1 : {{.*}}) global(%[[S1]] :
 // CHECK:         moss.dequantize <f8E4M3FN, global = delayed> payload(%[[Q]]#0 : {{.*}}) global(%[[S2]] :
-// CHECK:         moss.next_delayed_scale {{.*}} rows [1]
+// CHECK:         moss.next_delayed_scale {{.*}} rows [1] amax(%{{.*}} : tensor<f32>)
 func.func @both(%x: tensor<8x64xbf16>, %d: tensor<8x64xbf16>, %e: tensor<64x8xbf16>)
     -> (tensor<8x64xbf16>, tensor<64x8xbf16>, tensor<64x8xbf16>, tensor<f32>) {
   %one = arith.constant dense<1.0> : tensor<f32>

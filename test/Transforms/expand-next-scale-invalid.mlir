@@ -17,3 +17,12 @@ func.func @delayed(%scales: tensor<1xf32>, %history: tensor<1x4xf32>) -> tensor<
     -> tensor<1xf32>, tensor<1x4xf32>
   return %0#0 : tensor<1xf32>
 }
+
+// -----
+
+#rule = #moss.amax_rule<f8E4M3FN, max, margin = 0>
+func.func @amax(%scales: memref<1xf32>, %history: memref<1x4xf32>, %a: memref<f32>) {
+  // expected-error @+1 {{has amax operands; run moss-place-amax first}}
+  moss.next_delayed_scale [#rule] rows [1] amax(%a : memref<f32>) outs(%scales, %history : memref<1xf32>, memref<1x4xf32>)
+  return
+}

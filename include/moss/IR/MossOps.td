@@ -317,8 +317,9 @@ def Moss_NextDelayedScaleOp : Moss_Op<"next_delayed_scale", [
   let description = [{
     The update of delayed scaling, as Transformer Engine defines it, for n tensors
     with a scale in `scales` and a row of L amax values in `history` each. The
-    amax of this step is in `history[i, 0]`; the others are from the oldest,
-    `[i, 1]`, to the newest. With h the row before the op,
+    amax of this step is the operand `amax[i]`, or without these operands already
+    in `history[i, 0]`. The others are from the oldest, `[i, 1]`, to the newest.
+    With h the row before the op, and the amax of this step in h[0],
 
         amax = the largest of h (max) or h[0] (most_recent)
         f = (fmax / 2^margin) / amax
@@ -333,17 +334,19 @@ def Moss_NextDelayedScaleOp : Moss_Op<"next_delayed_scale", [
 
     ```mlir
     %s, %h = moss.next_delayed_scale [#moss.amax_rule<f8E4M3FN, max, margin = 0>] rows [2]
+        amax(%x_amax, %w_amax : tensor<f32>, tensor<f32>)
         outs(%scales, %history : tensor<2xf32>, tensor<2x16xf32>) -> tensor<2xf32>, tensor<2x16xf32>
     ```
   }];
   let arguments = (ins
     TypedArrayAttrBase<Moss_AmaxRuleAttr, "array of amax rules">:$rules,
     DenseI64ArrayAttr:$rows,
+    Variadic<Moss_Scalar>:$amax,
     Moss_Shaped<[F32], [1], "1-D tensor or memref of f32">:$scales,
     Moss_Shaped<[F32], [2], "2-D tensor or memref of f32">:$history);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
-    $rules `rows` $rows
+    $rules `rows` $rows (`amax` `(` $amax^ `:` type($amax) `)`)?
     `outs` `(` $scales `,` $history `:` type($scales) `,` type($history) `)`
     attr-dict (`->` type($results)^)?
   }];

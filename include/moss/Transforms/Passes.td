@@ -252,12 +252,11 @@ def MossDelayScales : Pass<"moss-delay-scales", "::mlir::ModuleOp"> {
     func.func @layer(%x: tensor<8x64xbf16>, ..., %scales: tensor<2xf32>, %history: tensor<2x16xf32>)
         -> (tensor<8x32xf32>, tensor<2xf32> {moss.updates = ...}, tensor<2x16xf32> {moss.updates = ...}) {
       %s = tensor.extract_slice %scales[0] [1] [1] : tensor<2xf32> to tensor<f32>
-      %slot = tensor.extract_slice %history[0, 0] [1, 1] [1, 1] : tensor<2x16xf32> to tensor<f32>
       %x8:2 = moss.quantize #delayed ins(%x : tensor<8x64xbf16>) scale(%s : tensor<f32>)
-        payload(...) global(%slot : tensor<f32>) -> tensor<8x64xf8E4M3FN>, tensor<f32>
-      %measured = tensor.insert_slice %x8#1 into %history[0, 0] [1, 1] [1, 1] : tensor<f32> into tensor<2x16xf32>
+        payload(...) global(...) -> tensor<8x64xf8E4M3FN>, tensor<f32>
       ...
-      %next:2 = moss.next_delayed_scale [#rule] rows [2] outs(%scales, %all_measured : ...) -> ...
+      %next:2 = moss.next_delayed_scale [#rule] rows [2] amax(%x8#1, %w8#1 : tensor<f32>, tensor<f32>)
+        outs(%scales, %history : tensor<2xf32>, tensor<2x16xf32>) -> ...
       return %y, %next#0, %next#1 : tensor<8x32xf32>, tensor<2xf32>, tensor<2x16xf32>
     ```
 
@@ -743,6 +742,34 @@ def MossPadOperands : Pass<"moss-pad-operands"> {
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::memref::MemRefDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// moss-place-amax
+//===----------------------------------------------------------------------===//
+
+def MossPlaceAmax : Pass<"moss-place-amax", "::mlir::func::FuncOp"> {
+  let summary = "Let quantizations write their amax to its place in a history";
+  let description = [{
+    After bufferization, an amax that goes into a `moss.next_delayed_scale` has a
+    buffer of its own. Where nothing else uses that buffer, the history takes its
+    place; otherwise the amax is copied. On tensors the same would be a chain of as
+    many updates of the history as there are quantizations, which takes
+    one-shot bufferization a time that grows with their third power.
+
+    ```mlir
+    %a = memref.alloc() : memref<f32>
+    moss.quantize ... global(%a : memref<f32>)
+    moss.next_delayed_scale [#rule] rows [1] amax(%a : memref<f32>) outs(%scales, %history : memref<1xf32>, memref<1x16xf32>)
+    // becomes
+    %a = memref.subview %history[0, 0] [1, 1] [1, 1] : memref<1x16xf32> to memref<f32, strided<[]>>
+    moss.quantize ... global(%a : memref<f32, strided<[]>>)
+    moss.next_delayed_scale [#rule] rows [1] outs(%scales, %history : memref<1xf32>, memref<1x16xf32>)
+    ```
+
+    Run it before buffers are freed.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
 //===----------------------------------------------------------------------===//

@@ -52,6 +52,13 @@ static void describeParameter(llvm::json::OStream &json,
     llvm::raw_string_ostream(type) << getElementTypeOrSelf(parameter.type);
     json.attribute("dtype", type);
     json.attributeArray("shape", [&] { describeShape(json, parameter); });
+    if (parameter.initial)
+      json.attribute("initial", parameter.initial.getValueAsDouble());
+    if (parameter.rows)
+      json.attributeArray("rows", [&] {
+        for (auto row : parameter.rows.getAsRange<StringAttr>())
+          json.value(row.getValue());
+      });
   });
 }
 

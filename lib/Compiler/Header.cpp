@@ -16,6 +16,7 @@
 #include "moss/Runtime/Runtime.h"
 #include "moss/Transforms/CInterface.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
 
 using namespace mlir;
 using namespace mlir::moss;
@@ -75,9 +76,14 @@ static void printFunction(Operation *func, const CInterface &interface,
   bool isOnDevice = isGPU && !func->hasAttr(kHostAttrName);
   os << "// " << interface.source << ", on " << (isOnDevice ? "device" : "host")
      << " memory\n";
-  for (const CParameter &parameter : interface.parameters)
+  for (const CParameter &parameter : interface.parameters) {
     os << "//   " << parameter.name << ": " << parameter.type
-       << getUse(parameter.kind) << "\n";
+       << getUse(parameter.kind);
+    if (parameter.initial)
+      os << ", first filled with "
+         << llvm::format("%g", parameter.initial.getValueAsDouble());
+    os << "\n";
+  }
   SmallVector<std::string> declarations;
   for (const CParameter &parameter : interface.parameters)
     llvm::append_range(declarations, getDeclarations(parameter));

@@ -276,11 +276,11 @@ SmallVector<Value> RegisterGroups::createAmax() {
   return amax;
 }
 
-Value RegisterGroups::createFiniteMax() {
+Value RegisterGroups::createMeasuredMax() {
   Value max;
   for (ArrayRef<Held> group : held)
     for (const Held &part : group) {
-      Value bits = createFiniteOrZero(b, createMagnitude(b, part.elements));
+      Value bits = createNumberOrZero(b, createMagnitude(b, part.elements));
       max = max ? arith::MaxUIOp::create(b, max, bits).getResult() : bits;
     }
   return createLargest(b, max);

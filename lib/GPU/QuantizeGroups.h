@@ -59,8 +59,9 @@ public:
 
   /// The f32 bits of the amax of each group.
   SmallVector<Value> createAmax();
-  /// The f32 bits of the largest finite magnitude of this thread's elements.
-  Value createFiniteMax();
+  /// The f32 bits of the largest magnitude of this thread's elements that is
+  /// not NaN.
+  Value createMeasuredMax();
   /// Store the scales of groups with the given `amax` and their payload.
   void convert(ArrayRef<Value> amax, Value global, Value inverseGlobal);
 

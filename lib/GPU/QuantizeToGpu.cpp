@@ -115,11 +115,10 @@ private:
   void emitTransposeKernel();
   Value emitGlobalScale();
   Value emitUnitAmax(const Unit &unit);
-  Value emitGroupScale(const Unit &unit, Value global, Value &finiteMax);
-  Value emitFiniteMax(Value groupAmax, function_ref<Value()> compute);
-  SmallVector<Value> emitHeldConversion(ValueRange carried, Value global,
-                                        Value inverseGlobal);
+  Value emitGroupScale(const Unit &unit, Value global);
+  SmallVector<Value> raise(ValueRange carried, Value amax);
   void emitAtomicMax(Value bits);
+  void emitRaise(Value amax, Value x);
   /// What `held` emits for groups in registers, where these are usable, and
   /// what `streamed` emits for all units otherwise.
   SmallVector<Value> emitWork(ValueRange inits, RegisterGroups::Body held,
@@ -129,7 +128,6 @@ private:
   }
 
   bool isJit() { return scheme.getGlobal() == GlobalScale::JIT; }
-  bool isDelayed() { return scheme.getGlobal() == GlobalScale::Delayed; }
 
   /// Device buffers of the pass itself: the tensor's amax and the groups' (i32
   /// bits), and a transposed copy of the source. Null if not needed.
@@ -281,8 +279,7 @@ void QuantizeToGpu::emitAtomicMax(Value bits) {
 
 /// The amax of a unit, with respect to the tensor's; a group's is stored.
 Value QuantizeToGpu::emitUnitAmax(const Unit &unit) {
-  AmaxKind kind = isDelayed() ? AmaxKind::FiniteElements : AmaxKind::All;
-  Value amax = emitAmax(unit.box, kind);
+  Value amax = emitAmax(unit.box);
   if (!micro)
     return amax;
   amax = emitTeamMax(amax);
@@ -330,60 +327,23 @@ Value QuantizeToGpu::emitGlobalScale() {
   return global;
 }
 
-/// The largest finite magnitude in this thread's part of a unit, which
-/// `compute` emits. That of a group is its amax, unless this is not finite.
-Value QuantizeToGpu::emitFiniteMax(Value groupAmax,
-                                   function_ref<Value()> compute) {
-  if (!groupAmax)
-    return compute();
-  Value limit = createConstant(b, b.getI32Type(), kInfinityBits);
-  Value isFinite =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, groupAmax, limit);
-  auto branch = scf::IfOp::create(b, b.getI32Type(), isFinite,
-                                  /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  scf::YieldOp::create(b, groupAmax);
-  b.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(b, compute());
-  return branch.getResult(0);
-}
-
 /// The inverse of a group's micro scale, which is stored; null without groups.
-Value QuantizeToGpu::emitGroupScale(const Unit &unit, Value global,
-                                    Value &finiteMax) {
-  Value amax;
-  if (groupAmax)
-    amax = memref::LoadOp::create(b, groupAmax, unit.group);
-  else if (micro)
-    amax = emitTeamMax(emitAmax(unit.box, AmaxKind::All));
-  if (isDelayed()) {
-    Value max = emitFiniteMax(
-        amax, [&] { return emitAmax(unit.box, AmaxKind::FiniteElements); });
-    finiteMax = arith::MaxUIOp::create(b, finiteMax, max);
-  }
+Value QuantizeToGpu::emitGroupScale(const Unit &unit, Value global) {
   if (!micro)
     return {};
+  Value amax =
+      groupAmax ? memref::LoadOp::create(b, groupAmax, unit.group).getResult()
+                : emitTeamMax(emitAmax(unit.box));
   Value scale = createMicroScale(b, scheme, amax, global);
   onLeader([&] { memref::StoreOp::create(b, scale, micro, unit.group); });
   return createMicroInverse(b, scale);
 }
 
-/// Convert the groups in registers; takes and returns the carried values of the
-/// kernel.
-SmallVector<Value> QuantizeToGpu::emitHeldConversion(ValueRange carried,
-                                                     Value global,
-                                                     Value inverseGlobal) {
-  SmallVector<Value> amax = registers->createAmax(), next(carried);
-  if (isDelayed()) {
-    Value all = amax.front();
-    for (Value other : llvm::drop_begin(amax))
-      all = arith::MaxUIOp::create(b, all, other);
-    Value max =
-        emitFiniteMax(all, [&] { return registers->createFiniteMax(); });
-    next.front() = arith::MaxUIOp::create(b, next.front(), max);
-  }
-  registers->convert(amax, global, inverseGlobal);
+/// What a kernel carries on: the largest amax that it has measured, if it does.
+SmallVector<Value> QuantizeToGpu::raise(ValueRange carried, Value amax) {
+  SmallVector<Value> next;
+  if (isMeasuring())
+    next.push_back(arith::MaxUIOp::create(b, carried.front(), amax));
   return next;
 }
 
@@ -393,39 +353,60 @@ void QuantizeToGpu::emitConvertKernel() {
   launchTeams("moss_quantize", blocks, [&] {
     Value global = emitGlobalScale(), inverseGlobal = emitReciprocal(global);
     SmallVector<Value> inits;
-    if (isDelayed())
+    if (isMeasuring())
       inits.push_back(createConstant(b, b.getI32Type(), int64_t(0)));
     auto held = [&](ValueRange carried) {
-      return emitHeldConversion(carried, global, inverseGlobal);
+      registers->convert(registers->createAmax(), global, inverseGlobal);
+      return raise(carried,
+                   isMeasuring() ? registers->createMeasuredMax() : Value());
     };
     auto streamed = [&](ValueRange inits) {
       return forEachUnit(payload, inits, [&](Unit unit, ValueRange carried) {
-        SmallVector<Value> next(carried);
-        Value finiteMax = isDelayed() ? next.front() : Value();
-        Value inverseMicro = emitGroupScale(unit, global, finiteMax);
-        emitConversion(unit.box, inverseGlobal, inverseMicro);
-        if (isDelayed())
-          next.front() = finiteMax;
-        return next;
+        Value inverseMicro = emitGroupScale(unit, global);
+        return raise(carried,
+                     emitConversion(unit.box, inverseGlobal, inverseMicro));
       });
     };
     SmallVector<Value> results = emitWork(inits, held, streamed);
-    if (isDelayed())
+    if (isMeasuring())
       emitAtomicMax(results.front());
   });
 }
 
+/// Raise this thread's amax, in memory of its own that becomes a register, by
+/// an element or a vector.
+void QuantizeToGpu::emitRaise(Value amax, Value x) {
+  Value bits = createMeasured(x);
+  if (isa<VectorType>(bits.getType()))
+    bits = vector::ReductionOp::create(b, vector::CombiningKind::MAXUI, bits);
+  Value old = memref::LoadOp::create(b, amax, ValueRange());
+  memref::StoreOp::create(b, arith::MaxUIOp::create(b, old, bits), amax,
+                          ValueRange());
+}
+
 /// Without micro scales an element needs nothing but the global scale.
 void QuantizeToGpu::emitTransposeKernel() {
-  Value inverseGlobal;
+  Value inverseGlobal, amax;
   createTransposeKernel(
       b, addShape("moss_quantize_transpose"), source, payload,
       [&](Value x) {
+        if (amax)
+          emitRaise(amax, x);
         return createPayload(b, scheme, x, inverseGlobal, Value());
       },
       [&](Kernel k) {
         kernel = k;
         inverseGlobal = emitReciprocal(emitGlobalScale());
+        if (!isMeasuring())
+          return;
+        Type i32 = b.getI32Type();
+        amax = memref::AllocaOp::create(b, MemRefType::get({}, i32));
+        memref::StoreOp::create(b, createConstant(b, i32, int64_t(0)), amax,
+                                ValueRange());
+      },
+      [&] {
+        if (amax)
+          emitAtomicMax(memref::LoadOp::create(b, amax, ValueRange()));
       });
 }
 
@@ -433,14 +414,14 @@ void QuantizeToGpu::emit() {
   makeContiguousAlongK();
   registers = RegisterGroups::get(b, scheme, source, payload, micro);
   createScratch();
-  if (isJit() || (isDelayed() && isTransposed))
+  if (isJit())
     emitAmaxKernel();
   if (isTransposed)
     emitTransposeKernel();
   else
     emitConvertKernel();
   // Only now, since the scale operand may share the buffer.
-  if (isDelayed())
+  if (isMeasuring())
     launchSingle("moss_quantize_finish", [&] {
       Value bits = memref::LoadOp::create(b, tensorAmax, ValueRange());
       Value amax = arith::BitcastOp::create(b, b.getF32Type(), bits);

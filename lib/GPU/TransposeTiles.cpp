@@ -126,7 +126,7 @@ public:
         writeWidth(getVectorWidth({source, destination})) {}
 
   void emit(StringRef name, function_ref<Value(Value)> convert,
-            function_ref<void(Kernel)> prologue);
+            function_ref<void(Kernel)> prologue, function_ref<void()> epilogue);
 
 private:
   Value index(int64_t value) { return createIndex(b, value); }
@@ -246,7 +246,8 @@ void TransposeEmitter::writeTile(Value k0, Value i0,
 }
 
 void TransposeEmitter::emit(StringRef name, function_ref<Value(Value)> convert,
-                            function_ref<void(Kernel)> prologue) {
+                            function_ref<void(Kernel)> prologue,
+                            function_ref<void()> epilogue) {
   depth = b.createOrFold<memref::DimOp>(source, 0);
   outer = b.createOrFold<memref::DimOp>(source, 1);
   isReadAligned = createIsAligned(b, source, readWidth);
@@ -262,7 +263,6 @@ void TransposeEmitter::emit(StringRef name, function_ref<Value(Value)> convert,
     tile = kernel.shared.front();
     prologue(kernel);
     auto loop = scf::ForOp::create(b, kernel.block, tiles, kernel.blocks);
-    OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value number = loop.getInductionVar();
     Value row = arith::DivUIOp::create(b, number, columns);
@@ -274,12 +274,16 @@ void TransposeEmitter::emit(StringRef name, function_ref<Value(Value)> convert,
     writeTile(k0, i0, convert);
     // The next tile overwrites this one.
     gpu::BarrierOp::create(b);
+    b.setInsertionPointAfter(loop);
+    epilogue();
   });
 }
 
 void moss::createTransposeKernel(ImplicitLocOpBuilder &b, StringRef name,
                                  Value source, Value destination,
                                  function_ref<Value(Value)> convert,
-                                 function_ref<void(Kernel)> prologue) {
-  TransposeEmitter(b, source, destination).emit(name, convert, prologue);
+                                 function_ref<void(Kernel)> prologue,
+                                 function_ref<void()> epilogue) {
+  TransposeEmitter(b, source, destination)
+      .emit(name, convert, prologue, epilogue);
 }

@@ -52,12 +52,13 @@ Value createIsAligned(ImplicitLocOpBuilder &b, ArrayRef<Value> memrefs,
                       int64_t width);
 
 /// Launch a kernel that stores `convert(source[k, i])` to `destination[i, k]`.
-/// `convert` takes and returns scalars or vectors; `prologue` runs once per
-/// thread, before.
+/// `convert` takes and returns scalars or vectors; `prologue` and `epilogue`
+/// run once per thread, before and after.
 void createTransposeKernel(
     ImplicitLocOpBuilder &b, StringRef name, Value source, Value destination,
     function_ref<Value(Value)> convert,
-    function_ref<void(Kernel)> prologue = [](Kernel) {});
+    function_ref<void(Kernel)> prologue = [](Kernel) {},
+    function_ref<void()> epilogue = [] {});
 
 } // namespace mlir::moss
 

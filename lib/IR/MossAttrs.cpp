@@ -10,6 +10,7 @@
 #include "moss/IR/Moss.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace mlir::moss;
@@ -169,6 +170,52 @@ int64_t SchemeAttr::getNumGroups(int64_t extent, int64_t group) {
 SmallVector<int64_t> SchemeAttr::getMicroShape(ArrayRef<int64_t> shape) const {
   return {getNumGroups(shape[0], getGroupOuter()),
           getNumGroups(shape[1], getGroupK())};
+}
+
+//===----------------------------------------------------------------------===//
+// AmaxRuleAttr
+//===----------------------------------------------------------------------===//
+
+Attribute AmaxRuleAttr::parse(AsmParser &parser, Type) {
+  SMLoc loc = parser.getCurrentLocation();
+  Type payloadType;
+  AmaxAlgorithm algorithm = AmaxAlgorithm::Max;
+  int64_t margin = 0;
+  if (parser.parseLess() || parser.parseType(payloadType) ||
+      parser.parseComma() ||
+      parseEnum<AmaxAlgorithm>(parser, algorithm, symbolizeAmaxAlgorithm,
+                               "'max' or 'most_recent'") ||
+      parser.parseComma() || parser.parseKeyword("margin") ||
+      parser.parseEqual() || parser.parseInteger(margin) ||
+      parser.parseGreater())
+    return {};
+  return parser.getChecked<AmaxRuleAttr>(loc, parser.getContext(), payloadType,
+                                         algorithm, margin);
+}
+
+void AmaxRuleAttr::print(AsmPrinter &printer) const {
+  printer << "<" << getPayloadType() << ", "
+          << stringifyAmaxAlgorithm(getAlgorithm())
+          << ", margin = " << getMargin() << ">";
+}
+
+LogicalResult AmaxRuleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   Type payloadType, AmaxAlgorithm,
+                                   int64_t margin) {
+  if (!isa_and_nonnull<Float8E4M3FNType, Float8E5M2Type>(payloadType))
+    return emitError() << "payload type must be f8E4M3FN or f8E5M2, but is "
+                       << payloadType;
+  // Any more, and the target would be subnormal.
+  if (margin < 0 || margin > 100)
+    return emitError() << "margin must be between 0 and 100, but is " << margin;
+  return success();
+}
+
+double AmaxRuleAttr::getTarget() const {
+  const llvm::fltSemantics &semantics =
+      cast<FloatType>(getPayloadType()).getFloatSemantics();
+  return std::ldexp(APFloat::getLargest(semantics).convertToDouble(),
+                    -static_cast<int>(getMargin()));
 }
 
 //===----------------------------------------------------------------------===//

@@ -176,6 +176,10 @@ Value QuantizeOp::getGlobalResult() {
   return getResults().empty() || !getGlobal() ? Value() : getResults().back();
 }
 
+Value QuantizeOp::getResultScale() {
+  return getScheme().needsGlobalOperand() ? getScale() : getGlobalResult();
+}
+
 void QuantizeOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
         &effects) {
@@ -280,12 +284,20 @@ void NextScaleOp::getEffects(
   getDestinationStyleEffects(*this, /*readsInits=*/true, effects);
 }
 
+/// Every rule of a table has a number of rows.
+static LogicalResult verifyRows(Operation *op, ArrayAttr rules,
+                                ArrayRef<int64_t> rows) {
+  if (rules.size() != rows.size())
+    return op->emitOpError("has ") << rules.size() << " rules, but "
+                                   << rows.size() << " numbers of rows";
+  if (llvm::any_of(rows, [](int64_t count) { return count < 1; }))
+    return op->emitOpError("numbers of rows must be positive");
+  return success();
+}
+
 LogicalResult NextScaleOp::verify() {
-  if (getRules().size() != getRows().size())
-    return emitOpError("has ") << getRules().size() << " rules, but "
-                               << getRows().size() << " numbers of rows";
-  if (llvm::any_of(getRows(), [](int64_t count) { return count < 1; }))
-    return emitOpError("numbers of rows must be positive");
+  if (failed(verifyRows(*this, getRules(), getRows())))
+    return failure();
   int64_t total = llvm::sum_of(getRows());
   SmallVector<Value> tables{getScales(), getState()};
   if (getAmax())
@@ -306,6 +318,38 @@ LogicalResult NextScaleOp::verify() {
                                    "'momentum'"
                                  : "takes an amax only for 'sgd' and "
                                    "'momentum'");
+  return verifyDestinationStyle(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// NextDelayedScaleOp
+//===----------------------------------------------------------------------===//
+
+MutableOperandRange NextDelayedScaleOp::getDpsInitsMutable() {
+  return MutableOperandRange(*this, getScalesMutable().getOperandNumber(), 2);
+}
+
+void NextDelayedScaleOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  getDestinationStyleEffects(*this, /*readsInits=*/true, effects);
+}
+
+LogicalResult NextDelayedScaleOp::verify() {
+  if (failed(verifyRows(*this, getRules(), getRows())))
+    return failure();
+  int64_t total = llvm::sum_of(getRows());
+  for (Value table : {getScales(), getHistory()})
+    if (cast<ShapedType>(table.getType()).getDimSize(0) != total)
+      return emitOpError("has rules for ")
+             << total << " tensors, but a table of " << table.getType();
+  if (!getAmax().empty() && static_cast<int64_t>(getAmax().size()) != total)
+    return emitOpError("has rules for ")
+           << total << " tensors, but " << getAmax().size() << " amax values";
+  if (getHistoryLength() < 1)
+    return emitOpError(
+               "history must have a static length of at least 1, but is ")
+           << getHistory().getType();
   return verifyDestinationStyle(*this);
 }
 

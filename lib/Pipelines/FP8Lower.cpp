@@ -65,7 +65,12 @@ static void addQuantizePasses(OpPassManager &pm,
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createMossAutoScale());
-  // Not earlier: predicted scales are arguments and results, too.
+  MossDelayScalesOptions delay;
+  delay.amaxHistory = options.amaxHistory;
+  delay.amaxAlgorithm = options.amaxAlgorithm;
+  delay.margin = options.margin;
+  pm.addPass(createMossDelayScales(delay));
+  // Not earlier: predicted and delayed scales are arguments and results, too.
   if (options.cInterface) {
     MossResultsToArgumentsOptions results;
     results.prefix = options.prefix;
@@ -111,6 +116,7 @@ static void addBufferizePasses(OpPassManager &pm) {
   // An argument that is updated in a branch is the branch's result until then.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createMossDropReturnedArguments());
+  pm.addNestedPass<func::FuncOp>(createMossPlaceAmax());
   addDeallocationPasses(pm);
   pm.addPass(createConvertBufferizationToMemRefPass());
   pm.addPass(createCanonicalizerPass());
@@ -218,6 +224,13 @@ std::optional<std::string> moss::findPtxas() {
   return std::nullopt;
 }
 
+bool moss::asksForDelayedScales(const FP8LowerOptions &options) {
+  StringRef schemes[] = {options.scheme, options.lhsScheme, options.rhsScheme,
+                         options.global};
+  return llvm::any_of(schemes,
+                      [](StringRef text) { return text.contains("delayed"); });
+}
+
 /// The option that was given but has no effect beside the others, and why; an
 /// empty string if there is none.
 static std::string findIneffectiveOption(const FP8LowerOptions &options,
@@ -239,6 +252,14 @@ static std::string findIneffectiveOption(const FP8LowerOptions &options,
   }
   if (!options.prefix.empty() && !options.cInterface)
     return describe("prefix", "without c-interface");
+  for (auto [name, isGiven] :
+       {std::pair<StringRef, bool>{"amax-history",
+                                   options.amaxHistory.hasValue()},
+        {"amax-algorithm", options.amaxAlgorithm.hasValue()},
+        {"margin", options.margin.hasValue()}})
+    if (isGiven && !asksForDelayedScales(options))
+      return describe(name, "without a delayed scale, as in "
+                            "scheme=per-tensor-delayed or global=delayed");
   bool isFast = options.accumulate == "fast" ||
                 (options.accumulate.empty() && options.scheme == "bf16");
   if (isFast && options.promoteInterval.hasValue())

@@ -16,6 +16,7 @@
 #include "moss/Run/RandomInputs.h"
 #include "moss/Transforms/CInterface.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
 #include <algorithm>
 #include <cmath>
 
@@ -251,6 +252,16 @@ llvm::Expected<HostArray> Resolver::create(unsigned number,
     return makeError("argument '" + names[number] + "' has the shape [" +
                      formatShape(shape) + "]; give its extents, as --size " +
                      names[number] + "=128x64, or a file by --input");
+  auto initial = func.getArgAttrOfType<FloatAttr>(number, kInitialAttrName);
+  if (initial && !distributions[number]) {
+    double value = initial.getValueAsDouble();
+    llvm::raw_string_ostream(origin)
+        << llvm::format("%g, as before the first call", value);
+    HostArray array(kind, shape);
+    for (uint64_t i = 0, e = array.size(); i < e; ++i)
+      array.set(i, value);
+    return array;
+  }
   Distribution distribution = distributions[number].value_or(everywhere);
   // An integer is an index, a count or a code, whose range only the user knows.
   if (!isFloat(kind) && !distributions[number])

@@ -52,6 +52,13 @@ static size_t separateResults(ModuleOp module, StringRef entry) {
   return func.getNumArguments() + func.getNumResults();
 }
 
+LogicalResult moss::failForWeights(Location loc, StringRef entry) {
+  return emitError(loc)
+         << "function '" << entry << "' has further parameters in C, as its "
+         << "marked weights have predicted scales, which are not known here; "
+         << "remove the mark '" << WeightAttr::kMarkName << "'";
+}
+
 std::unique_ptr<Executable> Executable::create(OwningOpRef<ModuleOp> module,
                                                StringRef entry,
                                                CompileOptions &options) {
@@ -71,10 +78,7 @@ std::unique_ptr<Executable> Executable::create(OwningOpRef<ModuleOp> module,
     return nullptr;
   }
   if (interface->parameters.size() != numParameters) {
-    emitError(module->getLoc())
-        << "function '" << entry << "' has further parameters in C, as its "
-        << "marked weights have predicted scales, which are not known here; "
-        << "remove the mark '" << WeightAttr::kMarkName << "'";
+    (void)failForWeights(module->getLoc(), entry);
     return nullptr;
   }
   for (const CParameter &parameter : interface->parameters) {

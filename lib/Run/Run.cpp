@@ -12,6 +12,7 @@
 
 #include "moss/Run/Run.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
 #include "moss/Run/Memory.h"
 #include "moss/Run/Npy.h"
@@ -33,6 +34,7 @@ public:
   FailureOr<Report> run();
 
 private:
+  LogicalResult addState();
   LogicalResult prepare();
   LogicalResult resolveFiles(const std::vector<std::string> &requests,
                              StringRef option, SmallVector<std::string> &files);
@@ -48,6 +50,8 @@ private:
   }
 
   ModuleOp program;
+  /// The program, if it had to be changed.
+  OwningOpRef<ModuleOp> withState;
   CompileOptions &compile;
   const RunOptions &options;
   func::FuncOp func;
@@ -85,11 +89,42 @@ LogicalResult Run::resolveFiles(const std::vector<std::string> &requests,
   return success();
 }
 
+/// Let delayed scales be arguments and results of the program before it is run,
+/// as they are of what is compiled.
+LogicalResult Run::addState() {
+  WalkResult isDelayed = program.walk([](QuantizeOp op) {
+    return op.getScheme().getGlobal() == GlobalScale::Delayed
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  if (!asksForDelayedScales(compile.lowering) && !isDelayed.wasInterrupted())
+    return success();
+  FP8LowerOptions quantize;
+  quantize.copyOptionValuesFrom(compile.lowering);
+  quantize.to = "quantized";
+  PassManager quantization(program.getContext());
+  auto report = [&](const Twine &message) { return fail(message); };
+  withState = program.clone();
+  if (failed(buildFP8LowerPipeline(quantization, quantize, report)) ||
+      failed(quantization.run(*withState)))
+    return failure();
+  auto changed = withState->lookupSymbol<func::FuncOp>(func.getName());
+  for (unsigned number = func.getNumArguments();
+       number < changed.getNumArguments(); ++number)
+    if (!changed.getArgAttr(number, kInitialAttrName))
+      return failForWeights(program.getLoc(), func.getName());
+  program = *withState;
+  func = changed;
+  return success();
+}
+
 LogicalResult Run::prepare() {
   FailureOr<func::FuncOp> entry = findEntry(program, options.entry);
   if (failed(entry))
     return failure();
   func = *entry;
+  if (failed(addState()))
+    return failure();
   if (failed(resolveFiles(options.outputs, "output", outputs)) ||
       failed(resolveFiles(options.expected, "expected", expected)))
     return failure();

@@ -340,15 +340,11 @@ LogicalResult AutoScalePass::checkFunctions(const WeightTable &table) {
   SymbolUserMap users(symbols, getOperation());
   for (const FunctionWeights &function : table.functions) {
     func::FuncOp func = function.func;
-    ArrayRef<Operation *> callers = users.getUsers(func);
     bool keepsType = table.state == ScaleState::Globals && findStep(func);
-    if (callers.empty() || keepsType)
-      continue;
-    InFlightDiagnostic diag = func.emitError(
-        "has a marked weight and would get further arguments, but is called in "
-        "the module; inline it, or mark the weights of its callers");
-    diag.attachNote(callers.front()->getLoc()) << "called here";
-    return diag;
+    if (!keepsType &&
+        failed(checkNotCalled(func, users, "has a marked weight",
+                              "inline it, or mark the weights of its callers")))
+      return failure();
   }
   return success();
 }

@@ -14,11 +14,9 @@
 #ifndef MOSS_LIB_TRANSFORMS_AUTOSCALE_H
 #define MOSS_LIB_TRANSFORMS_AUTOSCALE_H
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "ScaleState.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Remarks.h"
-#include "moss/IR/Moss.h"
 
 namespace mlir::moss {
 
@@ -82,9 +80,6 @@ bool isAvailableAtEntry(Value value);
 /// has for the function's arguments. It must be available at entry.
 Value cloneFromEntry(OpBuilder &b, Value value, IRMapping &mapping);
 
-/// The row of `scales` as a tensor<f32>.
-Value extractScale(ImplicitLocOpBuilder &b, Value scales, int64_t row);
-
 /// Measure each of the weights in `uses` (once), whose sources are cloned by
 /// `mapping`. `carried` has the scales and, where a function keeps payloads,
 /// these; both are updated.
@@ -92,20 +87,13 @@ void emitMeasurement(ImplicitLocOpBuilder &b, const WeightTable &table,
                      const FunctionWeights &function, ArrayRef<WeightUse> uses,
                      IRMapping &mapping, MutableArrayRef<Value> carried);
 
-/// The scheme of `op`, whose scale is given instead.
-SchemeAttr getGivenScheme(QuantizeOp op);
-
 /// The quantization `op` of `source` under the known `scale`, into `payload`.
 QuantizeOp createGiven(OpBuilder &b, QuantizeOp op, Value source, Value scale,
                        Value payload);
 
-/// Append an argument, with its name in C; all types are fine for a func.func.
-BlockArgument appendArgument(func::FuncOp func, Type type, StringRef name);
 /// Append arguments for the payloads that a function keeps.
 SmallVector<Value> appendKeptPayloads(func::FuncOp func,
                                       const FunctionWeights &function);
-/// Append a result, which every return yields, as the updated `argument`.
-void appendUpdate(func::FuncOp func, Value argument, Value value);
 
 /// The operands of an op and what its regions use from outside.
 SetVector<Value> getInputs(Operation *op);

@@ -74,16 +74,6 @@ addFunction(ImplicitLocOpBuilder &b, ModuleOp module, const WeightTable &table,
   return func;
 }
 
-/// Return `values`, which update the function's last arguments.
-static void returnUpdates(ImplicitLocOpBuilder &b, func::FuncOp func,
-                          ValueRange values) {
-  func::ReturnOp::create(b, values);
-  unsigned first = func.getNumArguments() - values.size();
-  for (unsigned index = 0; index < values.size(); ++index)
-    func.setResultAttr(index, WeightAttr::kUpdateName,
-                       b.getI64IntegerAttr(first + index));
-}
-
 //===----------------------------------------------------------------------===//
 // What is added
 //===----------------------------------------------------------------------===//

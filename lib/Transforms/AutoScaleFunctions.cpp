@@ -97,20 +97,6 @@ Value moss::cloneFromEntry(OpBuilder &b, Value value, IRMapping &mapping) {
 // Measuring
 //===----------------------------------------------------------------------===//
 
-Value moss::extractScale(ImplicitLocOpBuilder &b, Value scales, int64_t row) {
-  OpFoldResult one = b.getIndexAttr(1);
-  return tensor::ExtractSliceOp::create(
-      b, RankedTensorType::get({}, b.getF32Type()), scales,
-      ArrayRef<OpFoldResult>{b.getIndexAttr(row)}, one, one);
-}
-
-SchemeAttr moss::getGivenScheme(QuantizeOp op) {
-  SchemeAttr scheme = op.getScheme();
-  return SchemeAttr::get(op.getContext(), scheme.getElementType(), Type(),
-                         /*groupOuter=*/0, /*groupK=*/0, GlobalScale::Given,
-                         scheme.getRounding());
-}
-
 QuantizeOp moss::createGiven(OpBuilder &b, QuantizeOp op, Value source,
                              Value scale, Value payload) {
   return QuantizeOp::create(b, op.getLoc(), TypeRange(payload.getType()),
@@ -126,15 +112,12 @@ static Value measureOne(ImplicitLocOpBuilder &b, SchemeAttr scheme,
   // at one step in hundreds it costs little.
   Value payload = tensor::EmptyOp::create(
       b, tensor::getMixedSizes(b, b.getLoc(), source), scheme.getElementType());
-  Value slot = extractScale(b, scales, row);
+  Value slot = extractScalar(b, scales, row);
   auto measured = QuantizeOp::create(
       b, TypeRange{payload.getType(), slot.getType()}, scheme,
       /*transpose=*/false, source, /*scale=*/Value(), payload,
       /*micro=*/Value(), slot);
-  OpFoldResult one = b.getIndexAttr(1);
-  return tensor::InsertSliceOp::create(
-      b, measured.getGlobalResult(), scales,
-      ArrayRef<OpFoldResult>{b.getIndexAttr(row)}, one, one);
+  return insertScalar(b, measured.getGlobalResult(), scales, row);
 }
 
 void moss::emitMeasurement(ImplicitLocOpBuilder &b, const WeightTable &table,
@@ -155,7 +138,7 @@ void moss::emitMeasurement(ImplicitLocOpBuilder &b, const WeightTable &table,
       continue;
     Value &payload = carried[1 + number];
     payload =
-        createGiven(b, op, source, extractScale(b, carried[0], row), payload)
+        createGiven(b, op, source, extractScalar(b, carried[0], row), payload)
             .getPayloadResult();
   }
 }
@@ -163,24 +146,6 @@ void moss::emitMeasurement(ImplicitLocOpBuilder &b, const WeightTable &table,
 //===----------------------------------------------------------------------===//
 // Keeping
 //===----------------------------------------------------------------------===//
-
-BlockArgument moss::appendArgument(func::FuncOp func, Type type,
-                                   StringRef name) {
-  unsigned number = func.getNumArguments();
-  // A parsed function has names for all arguments, and others for none.
-  auto names = func->getAttrOfType<ArrayAttr>(kArgumentNamesAttrName);
-  if (names && names.size() == number) {
-    SmallVector<Attribute> longer(names.getValue());
-    longer.push_back(StringAttr::get(func.getContext(), name));
-    func->setAttr(kArgumentNamesAttrName,
-                  ArrayAttr::get(func.getContext(), longer));
-  }
-  LogicalResult inserted =
-      func.insertArgument(number, type, DictionaryAttr(), func.getLoc());
-  assert(succeeded(inserted) && "a func.func takes any argument");
-  (void)inserted;
-  return func.getArgument(number);
-}
 
 SmallVector<Value> moss::appendKeptPayloads(func::FuncOp func,
                                             const FunctionWeights &function) {
@@ -191,19 +156,6 @@ SmallVector<Value> moss::appendKeptPayloads(func::FuncOp func,
                                       "payload" + std::to_string(index)));
   }
   return payloads;
-}
-
-void moss::appendUpdate(func::FuncOp func, Value argument, Value value) {
-  Builder b(func.getContext());
-  NamedAttribute mark(
-      WeightAttr::kUpdateName,
-      b.getI64IntegerAttr(cast<BlockArgument>(argument).getArgNumber()));
-  LogicalResult inserted = func.insertResult(
-      func.getNumResults(), value.getType(), b.getDictionaryAttr(mark));
-  assert(succeeded(inserted) && "a func.func takes any result");
-  (void)inserted;
-  func.walk(
-      [&](func::ReturnOp ret) { ret.getOperandsMutable().append(value); });
 }
 
 static Value getGlobal(ImplicitLocOpBuilder &b, StringRef name,

@@ -123,7 +123,7 @@ void moss::predictScales(const FunctionWeights &function,
     const PredictedWeight &weight = table.weights[use.weight];
     Value &scale = slices[use.weight];
     if (!scale)
-      scale = extractScale(b, carried[0], weight.row);
+      scale = extractScalar(b, carried[0], weight.row);
     QuantizeOp op = use.quantize;
     remark::passed(op.getLoc(), getRemarkOpts("predicted", func))
         << remark::add("the weight's scale is predicted")

@@ -139,7 +139,7 @@ void moss::emitUpdates(const WeightTable &table,
   SmallVector<Value> scales;
   for (WeightUse use : function.kept)
     scales.push_back(
-        extractScale(b, next.getResult(0), table.weights[use.weight].row));
+        extractScalar(b, next.getResult(0), table.weights[use.weight].row));
   appendUpdate(func, kept[0], next.getResult(0));
   appendUpdate(func, next.getState(), next.getResult(1));
 

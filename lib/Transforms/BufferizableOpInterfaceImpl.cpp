@@ -26,7 +26,8 @@ struct DestinationStyleModel
       return true;
     if constexpr (std::is_same_v<OpT, ScaledMatmulOp>)
       return cast<ScaledMatmulOp>(op).getAccumulates();
-    return std::is_same_v<OpT, NextScaleOp>;
+    return std::is_same_v<OpT, NextScaleOp> ||
+           std::is_same_v<OpT, NextDelayedScaleOp>;
   }
 
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
@@ -61,6 +62,8 @@ void moss::registerBufferizableOpInterfaceExternalModels(
     DequantizeOp::attachInterface<DestinationStyleModel<DequantizeOp>>(
         *context);
     NextScaleOp::attachInterface<DestinationStyleModel<NextScaleOp>>(*context);
+    NextDelayedScaleOp::attachInterface<
+        DestinationStyleModel<NextDelayedScaleOp>>(*context);
     ScaledMatmulOp::attachInterface<DestinationStyleModel<ScaledMatmulOp>>(
         *context);
   });

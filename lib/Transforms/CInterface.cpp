@@ -92,6 +92,8 @@ static std::optional<CParameter> parseParameter(Attribute attribute) {
   if (!kind || !type || !isCType(type))
     return std::nullopt;
   CParameter parameter{name, *kind, type};
+  parameter.initial = entry.getAs<FloatAttr>("initial");
+  parameter.rows = entry.getAs<ArrayAttr>("rows");
   auto extents = entry.getAs<DenseI64ArrayAttr>("extents");
   if (!extents)
     return parameter;
@@ -147,6 +149,10 @@ Attribute CInterface::toAttribute(MLIRContext *context) const {
                                          : ArrayRef<int64_t>{-1, -1});
     if (!extents.empty())
       entry.append("extents", DenseI64ArrayAttr::get(context, extents));
+    if (parameter.initial)
+      entry.append("initial", parameter.initial);
+    if (parameter.rows)
+      entry.append("rows", parameter.rows);
     entries.push_back(entry.getDictionary(context));
   }
   return DictionaryAttr::get(

@@ -93,13 +93,12 @@ private:
                << "of " << info.name << " takes steps of " << kMmaStepK
                << "; quantize with multiples of it, or for target 'cpu'";
     ScheduleAttr schedule = *op.getSchedule();
-    return LogicalResult(
-        computeKernelBudget([&] { return op.emitOpError(); }, info, schedule,
-                            op.getLhsScheme().getElementType(),
-                            getScaleStageBytes(getScaleTiles(
-                                op, schedule.getTileM(), schedule.getTileN(),
-                                schedule.getTileK())),
-                            getTileSums(op, schedule.getTileK())));
+    return LogicalResult(computeKernelBudget(
+        [&] { return op.emitOpError(); }, info, schedule,
+        op.getLhsScheme().getElementType(),
+        getScaleStageBytes(getScaleTiles(
+            op, schedule.getTileM(), schedule.getTileN(), schedule.getTileK())),
+        getTileSums(op, schedule.getTileK())));
   }
 };
 } // namespace

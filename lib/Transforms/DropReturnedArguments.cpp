@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
 #include "moss/IR/Moss.h"
+#include "moss/Transforms/CInterface.h"
 #include "moss/Transforms/Passes.h"
 
 namespace mlir::moss {
@@ -68,6 +69,9 @@ struct DropReturnedArgumentsPass
       for (unsigned result = 0; result < func.getNumResults(); ++result)
         func.removeResultAttr(
             result, StringAttr::get(&getContext(), WeightAttr::kUpdateName));
+      for (unsigned number = 0; number < func.getNumArguments(); ++number)
+        for (StringRef mark : {kInitialAttrName, kRowsAttrName})
+          func.removeArgAttr(number, StringAttr::get(&getContext(), mark));
       // A function whose address is taken keeps its type.
       bool onlyCalled = llvm::all_of(users.getUsers(func), [](Operation *user) {
         return isa<func::CallOp>(user);

@@ -19,7 +19,6 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "moss/Transforms/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/Path.h"
 
 namespace mlir::moss {
 #define GEN_PASS_DEF_MOSSERRORBOUND
@@ -63,14 +62,6 @@ Value Translator::getZeroError(Value value) {
 
 Value Translator::getUnknownError(Value value) {
   return createFilledError(builder, value, /*isZero=*/false);
-}
-
-std::string moss::describeLocation(Location loc) {
-  if (auto file = loc->findInstanceOf<FileLineColLoc>())
-    return (llvm::sys::path::filename(file.getFilename()) + ":" +
-            Twine(file.getLine()) + ":" + Twine(file.getColumn()))
-        .str();
-  return "an unknown location";
 }
 
 void Translator::noteUnknown(Operation *op) {

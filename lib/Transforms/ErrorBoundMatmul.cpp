@@ -165,10 +165,6 @@ static Value createGlobalBound(ImplicitLocOpBuilder &b, SchemeAttr scheme,
     global = bounds.scale(createLargest(b, groupReach), fromAmax);
     break;
   case GlobalScale::Delayed:
-    global = bounds.scale(
-        bounds.magnitude(tensor::ExtractOp::create(b, scale, ValueRange())),
-        fromAmax);
-    break;
   case GlobalScale::Given:
     global = tensor::ExtractOp::create(b, scale, ValueRange());
     break;
@@ -177,8 +173,7 @@ static Value createGlobalBound(ImplicitLocOpBuilder &b, SchemeAttr scheme,
   Value usable =
       arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, global, smallest);
   // Nothing is known under a given scale without a reciprocal.
-  Value otherwise =
-      scheme.getGlobal() == GlobalScale::Given ? bounds.unknown() : smallest;
+  Value otherwise = scheme.needsGlobalOperand() ? bounds.unknown() : smallest;
   return arith::SelectOp::create(b, usable, global, otherwise);
 }
 

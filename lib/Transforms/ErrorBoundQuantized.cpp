@@ -59,15 +59,6 @@ Value Translator::createFlushCount(QuantizeOp op, Value source, Value payload) {
   return tensor::FromElementsOp::create(b, scalars);
 }
 
-/// Which operand of which matmul the result of \p op is.
-static std::string describeOperand(QuantizeOp op) {
-  for (OpOperand &use : op.getPayloadResult().getUses())
-    if (auto matmul = dyn_cast<ScaledMatmulOp>(use.getOwner()))
-      return (use.get() == matmul.getLhs() ? "lhs" : "rhs") +
-             (" of the matmul at " + describeLocation(matmul.getLoc()));
-  return "result of moss.quantize at " + describeLocation(op.getLoc());
-}
-
 /// The results themselves are quantized references, whose bounds are unknown.
 /// Only what they stand for together has a bound.
 void Translator::visitQuantize(QuantizeOp op) {

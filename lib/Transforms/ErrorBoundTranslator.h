@@ -13,6 +13,7 @@
 #ifndef MOSS_LIB_TRANSFORMS_ERRORBOUNDTRANSLATOR_H
 #define MOSS_LIB_TRANSFORMS_ERRORBOUNDTRANSLATOR_H
 
+#include "DescribeOperand.h"
 #include "ErrorBound.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -71,9 +72,6 @@ private:
   SmallVector<Value> flushCounts;
   SmallVector<Attribute> operandNames, unknownOps;
 };
-
-/// Where an op comes from, as file:line:column without folders.
-std::string describeLocation(Location loc);
 
 } // namespace mlir::moss
 

@@ -6,12 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Expands moss.next_scale: what depends on the learning rate and the step alone
-// is computed once, by the host on a GPU; one parallel loop updates the
-// weights.
+// Expands moss.next_scale and, by ExpandDelayedScale.cpp,
+// moss.next_delayed_scale. Of the former, what depends on the learning rate and
+// the step alone is computed once, by the host on a GPU; one parallel loop
+// updates the weights.
 //
 //===----------------------------------------------------------------------===//
 
+#include "ExpandNextScale.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -215,12 +217,23 @@ namespace {
 struct ExpandNextScalePass
     : moss::impl::MossExpandNextScaleBase<ExpandNextScalePass> {
   void runOnOperation() override {
-    WalkResult result = getOperation()->walk([](NextScaleOp op) {
-      if (!isa<MemRefType>(op.getScales().getType())) {
-        op.emitOpError("on tensors cannot be expanded; bufferize it first");
+    WalkResult result = getOperation()->walk([](Operation *op) {
+      if (!isa<NextScaleOp, NextDelayedScaleOp>(op))
+        return WalkResult::advance();
+      if (op->getNumResults() != 0) {
+        op->emitOpError("on tensors cannot be expanded; bufferize it first");
         return WalkResult::interrupt();
       }
-      Expander(op).expand();
+      if (auto nextScale = dyn_cast<NextScaleOp>(op)) {
+        Expander(nextScale).expand();
+        return WalkResult::advance();
+      }
+      auto delayedScale = cast<NextDelayedScaleOp>(op);
+      if (!delayedScale.getAmax().empty()) {
+        op->emitOpError("has amax operands; run moss-place-amax first");
+        return WalkResult::interrupt();
+      }
+      expandDelayedScale(delayedScale);
       return WalkResult::advance();
     });
     if (result.wasInterrupted())

@@ -64,9 +64,10 @@ static std::optional<Fusion> findProducer(QuantizeOp op) {
 static StringRef getReasonToSkip(const Fusion &fusion, bool fusesTransposed) {
   QuantizeOp op = fusion.quantize;
   linalg::GenericOp producer = fusion.producer;
-  if (op.getScheme().hasMicro() || op.getScheme().yieldsGlobal() ||
-      op.getScheme().getGlobal() == GlobalScale::Delayed)
-    return "its scale depends on what is computed";
+  if (op.getScheme().hasMicro() || op.getScheme().yieldsGlobal())
+    return op.getScheme().getGlobal() == GlobalScale::Delayed
+               ? "its amax is a result, too"
+               : "its scale depends on what is computed";
   if (op.getTranspose() && !fusesTransposed)
     return "it transposes, and the option 'transposed' is off";
   if (op->getBlock() != producer->getBlock())

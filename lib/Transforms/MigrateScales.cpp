@@ -80,11 +80,8 @@ static SmallVector<Factor> findStored(QuantizeOp quantize,
         !dominance.properlyDominates(stored.getOperation(),
                                      matmul.getOperation()))
       continue;
-    Value global = stored.getScheme().getGlobal() == GlobalScale::Given
-                       ? stored.getScale()
-                       : stored.getGlobalResult();
     found.push_back({stored.getScheme(), stored.getPayloadResult(),
-                     stored.getMicroResult(), global});
+                     stored.getMicroResult(), stored.getResultScale()});
   }
   return found;
 }
@@ -119,7 +116,7 @@ static StringRef getReasonToSkip(const Factor &stored, QuantizeOp quantize,
   if (stored.scheme.getElementType() != quantize.getScheme().getElementType())
     return "it has another element type there";
   if (stored.scheme.getGlobal() == GlobalScale::Delayed)
-    return "its global scale there is delayed, and not among the results";
+    return "its global scale there is delayed, and may still be replaced";
   return stored.scheme.hasMicro() ? getReasonToStay(stored.scheme, other) : "";
 }
 

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -261,6 +262,13 @@ static Value createMicro(OpBuilder &builder, Location loc, OpFoldResult outer,
       scheme.getMicroType());
 }
 
+/// The delayed scale of a tensor of which no amax is known yet.
+static Value createInitialScale(OpBuilder &builder, Location loc) {
+  auto type = RankedTensorType::get({}, builder.getF32Type());
+  return arith::ConstantOp::create(builder, loc,
+                                   DenseElementsAttr::get(type, 1.0f));
+}
+
 static QuantizeOp createQuantize(OpBuilder &builder, Location loc, Value source,
                                  bool transposed, SchemeAttr scheme) {
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, source);
@@ -268,7 +276,9 @@ static QuantizeOp createQuantize(OpBuilder &builder, Location loc, Value source,
     std::swap(sizes[0], sizes[1]);
   SmallVector<Value> inits{
       createAligned(builder, loc, sizes[0], sizes[1], scheme.getElementType())};
-  Value micro, global;
+  Value scale, micro, global;
+  if (scheme.getGlobal() == GlobalScale::Delayed)
+    scale = createInitialScale(builder, loc);
   if (scheme.hasMicro())
     inits.push_back(micro =
                         createMicro(builder, loc, sizes[0], sizes[1], scheme));
@@ -277,8 +287,8 @@ static QuantizeOp createQuantize(OpBuilder &builder, Location loc, Value source,
                                                      ArrayRef<OpFoldResult>{},
                                                      builder.getF32Type()));
   return QuantizeOp::create(builder, loc, TypeRange(ValueRange(inits)), scheme,
-                            transposed, source, /*scale=*/Value(),
-                            inits.front(), micro, global);
+                            transposed, source, scale, inits.front(), micro,
+                            global);
 }
 
 QuantizeOp Quantizer::getQuantized(OpBuilder &builder, Operation *user,
@@ -315,7 +325,7 @@ Factor Quantizer::getFactor(OpBuilder &builder, Operation *user, Value source,
   QuantizeOp quantized =
       getQuantized(builder, user, source, transposed, scheme);
   return {quantized.getPayloadResult(), quantized.getMicroResult(),
-          quantized.getGlobalResult()};
+          quantized.getResultScale()};
 }
 
 void Quantizer::rewrite(Matmul &matmul, RewriterBase &rewriter) {

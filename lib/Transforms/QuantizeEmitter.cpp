@@ -136,37 +136,56 @@ Value QuantizeEmitter::loadSource(Value row, Value k, int64_t width) {
   return load(source, {row, k}, width);
 }
 
-Value QuantizeEmitter::emitAmax(Box box, AmaxKind kind) {
+SmallVector<Value> QuantizeEmitter::createAmaxInits() {
   Type i32 = b.getI32Type();
-  int64_t width = strips.width;
   SmallVector<Value> inits = {createConstant(b, i32, int64_t(0))};
-  if (width > 1)
+  if (int64_t width = strips.width; width > 1)
     inits.push_back(createConstant(b, VectorType::get(width, i32), int64_t(0)));
-  SmallVector<Value> amax = forEachStrip(
-      box, inits,
-      [&](Value row, Value k, int64_t stripWidth, ValueRange carried) {
-        Value bits = createMagnitude(b, loadSource(row, k, stripWidth));
-        if (kind == AmaxKind::FiniteElements)
-          bits = createFiniteOrZero(b, bits);
-        SmallVector<Value> next(carried);
-        Value &max = next[stripWidth == 1 ? 0 : 1];
-        max = arith::MaxUIOp::create(b, max, bits);
-        return next;
-      });
-  if (width == 1)
-    return amax.front();
-  return vector::ReductionOp::create(b, vector::CombiningKind::MAXUI,
-                                     amax.back(), amax.front());
+  return inits;
 }
 
-void QuantizeEmitter::emitConversion(Box box, Value inverseGlobal,
-                                     Value inverseMicro) {
-  forEachStrip(box, {}, [&](Value row, Value k, int64_t width, ValueRange) {
-    Value q = createPayload(b, scheme, loadSource(row, k, width), inverseGlobal,
-                            inverseMicro);
-    store(q, payload, {row, k}, width);
-    return SmallVector<Value>();
-  });
+SmallVector<Value> QuantizeEmitter::raiseAmax(ValueRange carried, Value bits,
+                                              int64_t width) {
+  SmallVector<Value> next(carried);
+  Value &max = next[width == 1 ? 0 : 1];
+  max = arith::MaxUIOp::create(b, max, bits);
+  return next;
+}
+
+Value QuantizeEmitter::reduceAmax(ValueRange carried) {
+  if (strips.width == 1)
+    return carried.front();
+  return vector::ReductionOp::create(b, vector::CombiningKind::MAXUI,
+                                     carried.back(), carried.front());
+}
+
+Value QuantizeEmitter::emitAmax(Box box) {
+  return reduceAmax(
+      forEachStrip(box, createAmaxInits(),
+                   [&](Value row, Value k, int64_t width, ValueRange carried) {
+                     Value bits = createMagnitude(b, loadSource(row, k, width));
+                     return raiseAmax(carried, bits, width);
+                   }));
+}
+
+Value QuantizeEmitter::emitConversion(Box box, Value inverseGlobal,
+                                      Value inverseMicro) {
+  SmallVector<Value> inits;
+  if (isMeasuring())
+    inits = createAmaxInits();
+  SmallVector<Value> amax = forEachStrip(
+      box, inits, [&](Value row, Value k, int64_t width, ValueRange carried) {
+        Value x = loadSource(row, k, width);
+        Value q = createPayload(b, scheme, x, inverseGlobal, inverseMicro);
+        store(q, payload, {row, k}, width);
+        return isMeasuring() ? raiseAmax(carried, createMeasured(x), width)
+                             : SmallVector<Value>();
+      });
+  return isMeasuring() ? reduceAmax(amax) : Value();
+}
+
+Value QuantizeEmitter::createMeasured(Value x) {
+  return createNumberOrZero(b, createMagnitude(b, x));
 }
 
 Value QuantizeEmitter::emitReciprocal(Value x) {

@@ -76,6 +76,7 @@ public:
 private:
   Value emitTensorAmax();
   Value emitGlobalScale();
+  Value emitGroup(Box box, ValueRange group, Value global, Value inverseGlobal);
 };
 
 class DequantizeToLoops : public SequentialEmitter<DequantizeEmitter> {
@@ -93,14 +94,11 @@ struct QuantizeToLoopsPass
 };
 } // namespace
 
-/// What the tensor's jit scale is made of, or what a delayed one hands on.
+/// What the tensor's jit scale is made of.
 Value QuantizeToLoops::emitTensorAmax() {
   Value zeroBits = createConstant(b, b.getI32Type(), int64_t(0));
-  AmaxKind kind = scheme.getGlobal() == GlobalScale::Delayed
-                      ? AmaxKind::FiniteElements
-                      : AmaxKind::All;
   auto addGroup = [&](Box box, ValueRange, ValueRange carried) {
-    Value group = emitAmax(box, kind);
+    Value group = emitAmax(box);
     // A group that is not finite has its own NaN; a tensor without groups has
     // it in its global scale.
     if (micro)
@@ -111,37 +109,51 @@ Value QuantizeToLoops::emitTensorAmax() {
   return forEachGroup(zeroBits, addGroup).front();
 }
 
-/// The global scale; writes the global init on the way.
 Value QuantizeToLoops::emitGlobalScale() {
-  // The scale is read before the amax is written, which may share its buffer.
-  Value global;
   if (scheme.getGlobal() != GlobalScale::JIT)
-    global = createKnownGlobalScale(b, op);
-  if (!scheme.yieldsGlobal())
-    return global;
-  Value amax = emitTensorAmax();
-  Value yielded =
-      global ? arith::BitcastOp::create(b, b.getF32Type(), amax).getResult()
-             : createGlobalScale(b, scheme, amax);
-  memref::StoreOp::create(b, yielded, op.getGlobal(), ValueRange());
-  return global ? global : yielded;
+    return createKnownGlobalScale(b, op);
+  Value global = createGlobalScale(b, scheme, emitTensorAmax());
+  memref::StoreOp::create(b, global, op.getGlobal(), ValueRange());
+  return global;
+}
+
+/// Convert a group under its micro scale, which is stored, if it has one.
+/// Returns the group's amax if the op measures it.
+Value QuantizeToLoops::emitGroup(Box box, ValueRange group, Value global,
+                                 Value inverseGlobal) {
+  Value inverseMicro;
+  if (micro) {
+    Value scale = createMicroScale(b, scheme, emitAmax(box), global);
+    memref::StoreOp::create(b, scale, micro, group);
+    inverseMicro = createMicroInverse(b, scale);
+  }
+  return emitConversion(box, inverseGlobal, inverseMicro);
 }
 
 void QuantizeToLoops::emit() {
   Value global = emitGlobalScale();
   Value inverseGlobal = emitReciprocal(global);
-  forEachGroup({}, [&](Box box, ValueRange group, ValueRange) {
-    Value inverseMicro;
-    if (micro) {
-      Value amax = emitAmax(box, AmaxKind::All);
-      Value scale = createMicroScale(b, scheme, amax, global);
-      memref::StoreOp::create(b, scale, micro, group);
-      inverseMicro = createMicroInverse(b, scale);
-    }
-    emitConversion(box, inverseGlobal, inverseMicro);
-    return SmallVector<Value>();
-  });
+  SmallVector<Value> inits;
+  if (isMeasuring())
+    inits.push_back(createConstant(b, b.getI32Type(), int64_t(0)));
+  SmallVector<Value> amax =
+      forEachGroup(inits, [&](Box box, ValueRange group, ValueRange carried) {
+        SmallVector<Value> next;
+        Value measured = emitGroup(box, group, global, inverseGlobal);
+        if (measured)
+          next.push_back(arith::MaxUIOp::create(b, carried.front(), measured));
+        return next;
+      });
+  // Only now, since the scale operand may share the buffer.
+  if (isMeasuring())
+    memref::StoreOp::create(
+        b, arith::BitcastOp::create(b, b.getF32Type(), amax.front()),
+        op.getGlobal(), ValueRange());
 }
+
+//===----------------------------------------------------------------------===//
+// Dequantize
+//===----------------------------------------------------------------------===//
 
 void DequantizeToLoops::emit() {
   Value global = loadGlobal();

@@ -100,9 +100,14 @@ static CInterface makeInterface(func::FuncOp func, StringRef name,
         StringAttr::get(func.getContext(), names[interface.parameters.size()]);
     interface.parameters.push_back({unique, kind, type});
   };
-  for (auto [number, type] : llvm::enumerate(func.getArgumentTypes()))
+  for (auto [number, type] : llvm::enumerate(func.getArgumentTypes())) {
     add(getArgumentKind(type, llvm::is_contained(updates, unsigned(number))),
         type);
+    CParameter &parameter = interface.parameters.back();
+    parameter.initial =
+        func.getArgAttrOfType<FloatAttr>(number, kInitialAttrName);
+    parameter.rows = func.getArgAttrOfType<ArrayAttr>(number, kRowsAttrName);
+  }
   for (Type type : results)
     add(isa<TensorType>(type) ? ParameterKind::Result
                               : ParameterKind::ScalarResult,

@@ -165,6 +165,12 @@ Value moss::createFiniteOrZero(ImplicitLocOpBuilder &b, Value magnitude) {
   return m.select(isFinite, magnitude, m.constant(0));
 }
 
+Value moss::createNumberOrZero(ImplicitLocOpBuilder &b, Value magnitude) {
+  IntMath m{b, magnitude.getType()};
+  Value isNumber = m.compare(CmpIPredicate::ule, magnitude, kInfinityBits);
+  return m.select(isNumber, magnitude, m.constant(0));
+}
+
 //===----------------------------------------------------------------------===//
 // Scales
 //===----------------------------------------------------------------------===//
@@ -196,10 +202,7 @@ Value moss::createKnownGlobalScale(ImplicitLocOpBuilder &b, QuantizeOp op) {
   assert(scheme.getGlobal() != GlobalScale::JIT && "the scale is not known");
   if (!scheme.needsGlobalOperand())
     return createConstant(b, b.getF32Type(), 1.0);
-  Value scale = memref::LoadOp::create(b, op.getScale(), ValueRange());
-  if (scheme.getGlobal() == GlobalScale::Given)
-    return scale;
-  return createGlobalScale(b, scheme, createMagnitude(b, scale));
+  return memref::LoadOp::create(b, op.getScale(), ValueRange());
 }
 
 /// The smallest d with mantissa <= 7 * global mantissa * 2^d. The quotient of

@@ -57,6 +57,7 @@ static constexpr MicroScheme kMicroSchemes[] = {
 static constexpr System kSystems[] = {
     {"two-level", "rows", "tensor", GlobalScale::JIT},
     {"per-tensor", "tensor", "tensor", GlobalScale::JIT},
+    {"per-tensor-delayed", "tensor", "tensor", GlobalScale::Delayed},
     {"per-group", "group", "block", GlobalScale::Unit},
     {"per-group-1x128", "group", "group", GlobalScale::Unit},
     {"mx", "mx", "mx", GlobalScale::Unit},
@@ -101,7 +102,6 @@ parseGroup(const OperandOptions &operand, Location loc) {
   return group;
 }
 
-/// A global scale that the program does not have to hand over.
 /// The global scale that the option asks for; absent if it was not given.
 static FailureOr<std::optional<GlobalScale>> parseGlobal(StringRef text,
                                                          Location loc) {
@@ -109,8 +109,9 @@ static FailureOr<std::optional<GlobalScale>> parseGlobal(StringRef text,
   if (text.empty())
     return global;
   if (!(global = symbolizeGlobalScale(text)))
-    return emitError(loc) << "option 'global' must be 'jit' or 'unit', but is '"
-                          << text << "'";
+    return emitError(loc)
+           << "option 'global' must be 'jit', 'delayed' or 'unit', but is '"
+           << text << "'";
   return global;
 }
 
@@ -221,13 +222,12 @@ static FailureOr<SchemeAttr> parseSchemeText(const OperandOptions &operand,
 /// What no plain matmul can be given, or no tile can be cut along.
 static LogicalResult checkScheme(const OperandOptions &operand,
                                  SchemeAttr scheme, Location loc) {
-  if (scheme.needsGlobalOperand())
+  if (scheme.getGlobal() == GlobalScale::Given)
     return emitError(loc)
-           << operand.name << " scheme " << scheme << ": global scale '"
-           << stringifyGlobalScale(scheme.getGlobal())
-           << "' needs an SSA value, which a plain matmul does not have; write "
-              "moss.quantize with a scale operand instead, or use 'jit' or "
-              "'unit'";
+           << operand.name << " scheme " << scheme
+           << ": global scale 'given' needs an SSA value, which a plain matmul "
+              "does not have; write moss.quantize with a scale operand "
+              "instead, or use 'jit', 'delayed' or 'unit'";
   if (scheme.getGroupK() % kMinTileK != 0)
     return emitError(loc) << operand.name << " scheme " << scheme
                           << ": a group's extent along K must be 'full' or a "

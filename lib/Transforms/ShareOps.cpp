@@ -14,6 +14,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -143,6 +144,26 @@ static bool isShareable(Operation *op) {
   return isa<QuantizeOp, DequantizeOp, ScaledMatmulOp>(op);
 }
 
+/// Let scalars of an op that lie in tables have one type, wherever in a table
+/// they are.
+static void forgetOffsets(Operation *op) {
+  if (!isa<QuantizeOp, DequantizeOp, ScaledMatmulOp>(op))
+    return;
+  OpBuilder b(op);
+  for (OpOperand &operand : op->getOpOperands()) {
+    auto type = cast<MemRefType>(operand.get().getType());
+    if (type.getRank() != 0 ||
+        !operand.get().getDefiningOp<memref::SubViewOp>())
+      continue;
+    auto layout =
+        StridedLayoutAttr::get(op->getContext(), ShapedType::kDynamic, {});
+    auto anywhere = MemRefType::get({}, type.getElementType(), layout,
+                                    type.getMemorySpace());
+    operand.set(
+        memref::CastOp::create(b, op->getLoc(), anywhere, operand.get()));
+  }
+}
+
 /// Create the function that computes what \p op does. Constants are computed in
 /// it, so that they stay known.
 static func::FuncOp createFunction(Operation *op, SymbolTable &symbols) {
@@ -228,6 +249,7 @@ private:
           return WalkResult::skip();
         if (!isShareable(op))
           return WalkResult::advance();
+        forgetOffsets(op);
         insert(op);
         return WalkResult::skip();
       });

@@ -174,6 +174,26 @@ func.func @delayed(%x: memref<?x?xf32>, %p: memref<?x?xf8E4M3FN>, %g: memref<f32
 
 // -----
 
+// A transposed source is read once, too.
+
+// CHECK-LABEL: func @delayed_transpose
+// CHECK-NOT:     moss_quantize_amax
+// CHECK:         gpu.launch {{.*}}function(@moss_quantize_transpose_dynxdyn_kernel)
+// CHECK:           %[[AMAX:.*]] = memref.alloca() : memref<i32>
+// CHECK:           scf.for
+// CHECK:             vector.reduction <maxui>
+// CHECK:             memref.store %{{.*}}, %[[AMAX]][]
+// CHECK:           nvvm.redux.sync
+// CHECK:           memref.atomic_rmw maxu
+// CHECK:         gpu.launch {{.*}}function(@moss_quantize_finish)
+func.func @delayed_transpose(%x: memref<?x?xbf16>, %p: memref<?x?xf8E4M3FN>, %s: memref<f32>, %a: memref<f32>) {
+  moss.quantize <f8E4M3FN, global = delayed> transpose ins(%x : memref<?x?xbf16>) scale(%s : memref<f32>)
+    payload(%p : memref<?x?xf8E4M3FN>) global(%a : memref<f32>)
+  return
+}
+
+// -----
+
 // CHECK-LABEL: func @dequantize
 func.func @dequantize(%p: memref<?x?xf8E4M3FN>, %m: memref<?x1xf8E8M0FNU>, %g: memref<f32>, %y: memref<?x?xbf16>) {
   // CHECK: gpu.launch {{.*}}function(@moss_dequantize_dynxdyn_kernel)

@@ -52,7 +52,7 @@ func.func @reads(%p: tensor<8x64xf8E4M3FN>, %c: tensor<8x8xf32> {bufferization.w
   return %0, %1 : tensor<8x8xf32>, tensor<8x8xf32>
 }
 
-// An amax that is both read and replaced must not be overwritten too early.
+// A scale whose memory the amax would get must not be overwritten too early.
 
 #delayed = #moss.scheme<f8E4M3FN, global = delayed>
 
@@ -65,4 +65,22 @@ func.func @delayed(%x: tensor<8x64xbf16>, %p: tensor<8x64xf8E4M3FN> {bufferizati
   %q:2 = moss.quantize #delayed ins(%x : tensor<8x64xbf16>) scale(%amax : tensor<f32>)
     payload(%p : tensor<8x64xf8E4M3FN>) global(%amax : tensor<f32>) -> tensor<8x64xf8E4M3FN>, tensor<f32>
   return %q#0, %q#1 : tensor<8x64xf8E4M3FN>, tensor<f32>
+}
+
+// Tables are updated where they are, after the scales in them were read.
+
+// CHECK-LABEL: func @tables
+// CHECK-SAME:    %[[SCALES:[a-z0-9]*]]: memref<2xf32>, %[[HISTORY:[a-z0-9]*]]: memref<2x4xf32>, %[[AMAX:[a-z0-9]*]]: memref<f32>)
+// CHECK-NOT:     memref.alloc
+// CHECK:         moss.quantize {{.*}} global(%[[AMAX]] : memref<f32>)
+// CHECK:         moss.next_delayed_scale {{.*}} amax(%[[AMAX]], %[[AMAX]] : {{.*}}) outs(%[[SCALES]], %[[HISTORY]] : memref<2xf32>, memref<2x4xf32>)
+func.func @tables(%x: tensor<8x64xbf16>, %p: tensor<8x64xf8E4M3FN> {bufferization.writable = true},
+    %scales: tensor<2xf32> {bufferization.writable = true}, %history: tensor<2x4xf32> {bufferization.writable = true},
+    %a: tensor<f32> {bufferization.writable = true}) -> (tensor<8x64xf8E4M3FN>, tensor<2xf32>, tensor<2x4xf32>) {
+  %s = tensor.extract_slice %scales[1] [1] [1] : tensor<2xf32> to tensor<f32>
+  %q:2 = moss.quantize #delayed ins(%x : tensor<8x64xbf16>) scale(%s : tensor<f32>)
+    payload(%p : tensor<8x64xf8E4M3FN>) global(%a : tensor<f32>) -> tensor<8x64xf8E4M3FN>, tensor<f32>
+  %next:2 = moss.next_delayed_scale [#moss.amax_rule<f8E4M3FN, max, margin = 0>] rows [2] amax(%q#1, %q#1 : tensor<f32>, tensor<f32>)
+    outs(%scales, %history : tensor<2xf32>, tensor<2x4xf32>) -> tensor<2xf32>, tensor<2x4xf32>
+  return %q#0, %next#0, %next#1 : tensor<8x64xf8E4M3FN>, tensor<2xf32>, tensor<2x4xf32>
 }

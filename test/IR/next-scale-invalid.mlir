@@ -136,3 +136,54 @@ func.func @f(%lr: f64, %t: i64, %a: memref<2xf32>, %s: memref<2xf32>, %st: memre
   moss.next_scale [#adam] rows [2] lr(%lr : f64) step(%t) amax(%a : memref<2xf32>) outs(%s, %st : memref<2xf32>, memref<2x3xf64>)
   return
 }
+
+// -----
+
+// expected-error @+1 {{payload type must be f8E4M3FN or f8E5M2, but is 'bf16'}}
+func.func private @f() attributes {a = #moss.amax_rule<bf16, max, margin = 0>}
+
+// -----
+
+// expected-error @+1 {{expected 'max' or 'most_recent', but got 'min'}}
+func.func private @f() attributes {a = #moss.amax_rule<f8E4M3FN, min, margin = 0>}
+
+// -----
+
+// expected-error @+1 {{margin must be between 0 and 100, but is 101}}
+func.func private @f() attributes {a = #moss.amax_rule<f8E4M3FN, max, margin = 101>}
+
+// -----
+
+#rule = #moss.amax_rule<f8E4M3FN, max, margin = 0>
+func.func @f(%s: memref<2xf32>, %h: memref<2x4xf32>) {
+  // expected-error @+1 {{has 1 rules, but 2 numbers of rows}}
+  moss.next_delayed_scale [#rule] rows [1, 1] outs(%s, %h : memref<2xf32>, memref<2x4xf32>)
+  return
+}
+
+// -----
+
+#rule = #moss.amax_rule<f8E4M3FN, max, margin = 0>
+func.func @f(%s: memref<2xf32>, %h: memref<3x4xf32>) {
+  // expected-error @+1 {{has rules for 2 tensors, but a table of 'memref<3x4xf32>'}}
+  moss.next_delayed_scale [#rule] rows [2] outs(%s, %h : memref<2xf32>, memref<3x4xf32>)
+  return
+}
+
+// -----
+
+#rule = #moss.amax_rule<f8E4M3FN, max, margin = 0>
+func.func @f(%s: memref<2xf32>, %h: memref<2x?xf32>) {
+  // expected-error @+1 {{history must have a static length of at least 1, but is 'memref<2x?xf32>'}}
+  moss.next_delayed_scale [#rule] rows [2] outs(%s, %h : memref<2xf32>, memref<2x?xf32>)
+  return
+}
+
+// -----
+
+#rule = #moss.amax_rule<f8E4M3FN, max, margin = 0>
+func.func @f(%s: memref<2xf32>, %h: memref<2x4xf32>, %a: memref<f32>) {
+  // expected-error @+1 {{has rules for 2 tensors, but 1 amax values}}
+  moss.next_delayed_scale [#rule] rows [2] amax(%a : memref<f32>) outs(%s, %h : memref<2xf32>, memref<2x4xf32>)
+  return
+}

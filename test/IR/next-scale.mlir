@@ -31,3 +31,19 @@ func.func @tensors(%lr: f32, %step: i64, %amax: tensor<3xf32>, %scales: tensor<3
     outs(%scales, %state : tensor<3xf32>, tensor<3x3xf64>) -> tensor<3xf32>, tensor<3x3xf64>
   return %0#0, %0#1 : tensor<3xf32>, tensor<3x3xf64>
 }
+
+#e4m3 = #moss.amax_rule<f8E4M3FN, max, margin = 0>
+#e5m2 = #moss.amax_rule<f8E5M2, most_recent, margin = 100>
+
+// CHECK-LABEL: func.func @delayed(
+// CHECK:         moss.next_delayed_scale [#moss.amax_rule<f8E4M3FN, max, margin = 0>, #moss.amax_rule<f8E5M2, most_recent, margin = 100>]
+// CHECK-SAME:      rows [2, 1] outs(%{{.*}}, %{{.*}} : tensor<3xf32>, tensor<3x4xf32>) -> tensor<3xf32>, tensor<3x4xf32>
+// CHECK:         moss.next_delayed_scale {{.*}} rows [1] amax(%{{.*}} : memref<f32, strided<[], offset: ?>>) outs(
+func.func @delayed(%scales: tensor<3xf32>, %history: tensor<3x4xf32>,
+    %s: memref<1xf32>, %h: memref<1x4xf32>, %a: memref<f32, strided<[], offset: ?>>) -> (tensor<3xf32>, tensor<3x4xf32>) {
+  %0:2 = moss.next_delayed_scale [#e4m3, #e5m2] rows [2, 1]
+    outs(%scales, %history : tensor<3xf32>, tensor<3x4xf32>) -> tensor<3xf32>, tensor<3x4xf32>
+  moss.next_delayed_scale [#e4m3] rows [1] amax(%a : memref<f32, strided<[], offset: ?>>)
+    outs(%s, %h : memref<1xf32>, memref<1x4xf32>)
+  return %0#0, %0#1 : tensor<3xf32>, tensor<3x4xf32>
+}

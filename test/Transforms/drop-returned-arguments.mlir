@@ -31,3 +31,9 @@ func.func @paths(%c: i1, %x: memref<8xf32>, %y: memref<8xf32>, %i: i32) -> (memr
 
 // CHECK-LABEL: func private @declared(memref<8xf32>) -> memref<8xf32>
 func.func private @declared(%x: memref<8xf32>) -> memref<8xf32>
+
+// What is said of updated arguments goes, too.
+// CHECK-LABEL: func @table(%{{.*}}: memref<2xf32>) {
+func.func @table(%s: memref<2xf32> {moss.initial = 1.0 : f32, moss.rows = ["x", "w"]}) -> (memref<2xf32> {moss.updates = 0}) {
+  return %s : memref<2xf32>
+}

@@ -67,3 +67,47 @@ func.func @near_one(%lr: f64, %step: i64, %scales: memref<1xf32>, %state: memref
   moss.next_scale [#near_one] rows [1] lr(%lr : f64) step(%step) outs(%scales, %state : memref<1xf32>, memref<1x3xf64>)
   return
 }
+
+// A history is rolled where it is, by vectors and the rest one by one, each read
+// before it is written. The second rule takes the last amax and not the largest.
+
+#e4m3 = #moss.amax_rule<f8E4M3FN, max, margin = 0>
+#e5m2 = #moss.amax_rule<f8E5M2, most_recent, margin = 3>
+
+// CHECK-LABEL: func.func @delayed(
+// CHECK-SAME:    %[[SCALES:[a-z0-9]+]]: memref<3xf32>, %[[HISTORY:[a-z0-9]+]]: memref<3x20xf32>)
+// CHECK:         scf.parallel (%[[I:.*]]) = (%c0{{.*}}) to (%c3{{.*}}) step
+// CHECK:           %[[NEWEST:.*]] = memref.load %[[HISTORY]][%[[I]], %c0{{.*}}]
+// CHECK:           %[[LARGE:.*]] = scf.for %[[J:.*]] = %c0{{.*}} to %c16{{.*}} step %c16{{.*}} iter_args(%[[MAX:.*]] = %[[NEWEST]])
+// CHECK:             %[[FROM:.*]] = arith.addi %[[J]], %c1
+// CHECK:             %[[VALUES:.*]] = vector.load %[[HISTORY]][%[[I]], %[[FROM]]] : memref<3x20xf32>, vector<16xf32>
+// CHECK:             vector.store %[[VALUES]], %[[HISTORY]][%[[I]], %[[J]]]
+// CHECK:             vector.reduction <maxnumf>, %[[VALUES]], %[[MAX]]
+// CHECK:           %[[LARGEST:.*]] = scf.for {{.*}} = %c16{{.*}} to %c19{{.*}} step %c1{{.*}} iter_args(%{{.*}} = %[[LARGE]])
+// CHECK:             vector.load {{.*}}, vector<1xf32>
+// CHECK:           memref.store %[[NEWEST]], %[[HISTORY]][%[[I]], %c19{{.*}}]
+// CHECK:           memref.store %cst{{.*}}, %[[HISTORY]][%[[I]], %c0{{.*}}]
+// CHECK:           %[[FIRST:.*]] = arith.constant 4.480000e+02 : f32
+// CHECK:           %[[IS:.*]] = arith.cmpi uge, %[[I]], %c2
+// CHECK:           %[[OTHER:.*]] = arith.constant 7.168000e+03 : f32
+// CHECK:           %[[AMAX:.*]] = arith.select %[[IS]], %[[NEWEST]], %[[LARGEST]]
+// CHECK:           %[[TARGET:.*]] = arith.select %[[IS]], %[[OTHER]], %[[FIRST]]
+// CHECK:           arith.cmpf ogt, %[[AMAX]]
+// CHECK:           arith.cmpf olt, %[[AMAX]]
+// CHECK:           %[[FACTOR:.*]] = arith.divf %[[TARGET]], %[[AMAX]]
+// CHECK:           %[[OLD:.*]] = memref.load %[[SCALES]][%[[I]]]
+// CHECK:           %[[NEXT:.*]] = arith.select %{{.*}}, %{{.*}}, %[[OLD]]
+// CHECK:           memref.store %[[NEXT]], %[[SCALES]][%[[I]]]
+func.func @delayed(%scales: memref<3xf32>, %history: memref<3x20xf32>) {
+  moss.next_delayed_scale [#e4m3, #e5m2] rows [2, 1] outs(%scales, %history : memref<3xf32>, memref<3x20xf32>)
+  return
+}
+
+// CHECK-LABEL: func.func @short(
+// CHECK:         scf.parallel
+// CHECK-NOT:     scf.for
+// CHECK:         return
+func.func @short(%scales: memref<1xf32>, %history: memref<1x1xf32>) {
+  moss.next_delayed_scale [#e4m3] rows [1] outs(%scales, %history : memref<1xf32>, memref<1x1xf32>)
+  return
+}

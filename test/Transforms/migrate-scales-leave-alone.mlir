@@ -75,13 +75,13 @@ func.func @other_operand(%x: tensor<64x96xbf16>, %dy: tensor<64x32xbf16>, %q: te
   return %x8#0, %e5m2#0, %0, %1 : tensor<64x96xf8E4M3FN>, tensor<64x96xf8E5M2>, tensor<96x32xf32>, tensor<96x32xf32>
 }
 
-func.func @delayed(%x: tensor<64x96xbf16>, %amax: tensor<f32>, %q: tensor<64x96xf8E4M3FN>, %xt: tensor<96x64xf8E4M3FN>,
+func.func @delayed(%x: tensor<64x96xbf16>, %s: tensor<f32>, %q: tensor<64x96xf8E4M3FN>, %xt: tensor<96x64xf8E4M3FN>,
     %p: tensor<32x64xf8E4M3FN>, %g: tensor<f32>, %init: tensor<96x32xf32>) -> (tensor<64x96xf8E4M3FN>, tensor<96x32xf32>) {
-  %x8:2 = moss.quantize #delayed ins(%x : tensor<64x96xbf16>) scale(%amax : tensor<f32>)
+  %x8:2 = moss.quantize #delayed ins(%x : tensor<64x96xbf16>) scale(%s : tensor<f32>)
     payload(%q : tensor<64x96xf8E4M3FN>) global(%g : tensor<f32>) -> tensor<64x96xf8E4M3FN>, tensor<f32>
   %xt8:2 = moss.quantize #tensor transpose ins(%x : tensor<64x96xbf16>)
     payload(%xt : tensor<96x64xf8E4M3FN>) global(%g : tensor<f32>) -> tensor<96x64xf8E4M3FN>, tensor<f32>
-  // expected-remark @below {{its global scale there is delayed, and not among the results}}
+  // expected-remark @below {{its global scale there is delayed, and may still be replaced}}
   %0 = moss.scaled_matmul #moss.accumulate<fast>
     lhs(#tensor, %xt8#0 : tensor<96x64xf8E4M3FN>) global(%xt8#1 : tensor<f32>)
     rhs(#unit, %p : tensor<32x64xf8E4M3FN>)

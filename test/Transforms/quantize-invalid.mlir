@@ -1,6 +1,6 @@
 // Each run has one wrong option.
 // RUN: not moss-opt --moss-quantize="scheme=mxfp4" %s 2>&1 | FileCheck %s --check-prefix=SCHEME
-// SCHEME: error: option 'scheme' must be one of 'two-level', 'per-tensor', 'per-group', 'per-group-1x128', 'mx', 'bf16', but is 'mxfp4'
+// SCHEME: error: option 'scheme' must be one of 'two-level', 'per-tensor', 'per-tensor-delayed', 'per-group', 'per-group-1x128', 'mx', 'bf16', but is 'mxfp4'
 // RUN: not moss-opt --moss-quantize="lhs-scheme=row" %s 2>&1 | FileCheck %s --check-prefix=NAME
 // NAME: error: option 'lhs-scheme' must be 'rows', 'mx', 'group', 'block', 'tensor', 'bf16' or a #moss.scheme attribute, but is 'row'
 // RUN: not moss-opt --moss-quantize='rhs-scheme="#moss.scheme<f8E4M3FN>"' %s 2>&1 | FileCheck %s --check-prefix=TEXT
@@ -18,11 +18,9 @@
 // RUN: not moss-opt --moss-quantize='lhs-group=1,32 lhs-scheme="#moss.scheme<f8E4M3FN, global = jit>"' %s 2>&1 | FileCheck %s --check-prefix=BOTH
 // BOTH: error: option 'lhs-group' cannot be combined with a #moss.scheme attribute, which has its own group
 // RUN: not moss-opt --moss-quantize="global=none" %s 2>&1 | FileCheck %s --check-prefix=GLOBAL
-// GLOBAL: error: option 'global' must be 'jit' or 'unit', but is 'none'
-// RUN: not moss-opt --moss-quantize="global=delayed" %s 2>&1 | FileCheck %s --check-prefix=DELAYED
-// DELAYED: error: lhs scheme {{.*}}: global scale 'delayed' needs an SSA value, which a plain matmul does not have; write moss.quantize with a scale operand instead, or use 'jit' or 'unit'
+// GLOBAL: error: option 'global' must be 'jit', 'delayed' or 'unit', but is 'none'
 // RUN: not moss-opt --moss-quantize='rhs-scheme="#moss.scheme<f8E4M3FN, global = given>"' %s 2>&1 | FileCheck %s --check-prefix=GIVEN
-// GIVEN: error: rhs scheme {{.*}}: global scale 'given' needs an SSA value
+// GIVEN: error: rhs scheme {{.*}}: global scale 'given' needs an SSA value, which a plain matmul does not have; write moss.quantize with a scale operand instead, or use 'jit', 'delayed' or 'unit'
 // RUN: not moss-opt --moss-quantize="rounding=up" %s 2>&1 | FileCheck %s --check-prefix=ROUNDING
 // ROUNDING: error: option 'rounding' must be 'ceil', 'nearest' or 'floor', but is 'up'
 // RUN: not moss-opt --moss-quantize="scheme=per-tensor rounding=floor" %s 2>&1 | FileCheck %s --check-prefix=NOROUNDING

@@ -2,6 +2,9 @@
 // RUN: moss-opt --moss-quantize=scheme=two-level %s | FileCheck %s --check-prefix=TWO-LEVEL
 // RUN: moss-opt --moss-quantize="scheme=two-level rhs-group=1,128" %s | FileCheck %s --check-prefix=TWO-LEVEL-GROUPS
 // RUN: moss-opt --moss-quantize=scheme=per-tensor %s | FileCheck %s --check-prefix=PER-TENSOR
+// RUN: moss-opt --moss-quantize=scheme=per-tensor-delayed %s | FileCheck %s --check-prefix=DELAYED
+// RUN: moss-opt --moss-quantize='scheme=two-level lhs-scheme="#moss.scheme<f8E5M2, global = delayed>"' %s | FileCheck %s --check-prefix=DELAYED-LHS
+// RUN: moss-opt --moss-quantize="scheme=two-level global=delayed" %s | FileCheck %s --check-prefix=DELAYED-ROWS
 // RUN: moss-opt --moss-quantize=scheme=per-group %s | FileCheck %s --check-prefix=PER-GROUP
 // RUN: moss-opt --moss-quantize="scheme=per-group lhs-group=1,64" %s | FileCheck %s --check-prefix=PER-GROUP-64
 // RUN: moss-opt --moss-quantize=scheme=per-group-1x128 %s | FileCheck %s --check-prefix=PER-GROUP-1X128
@@ -15,6 +18,11 @@
 // TWO-LEVEL-SAME:     rhs(<f8E4M3FN, global = jit>,
 // TWO-LEVEL-GROUPS: moss.scaled_matmul {{.*}} rhs(<f8E4M3FN, micro = f8E8M0FNU, group = [1, 128], global = jit, rounding = ceil>,
 // PER-TENSOR:       moss.scaled_matmul <promoted(128)> accumulates lhs(<f8E4M3FN, global = jit>, {{.*}} rhs(<f8E4M3FN, global = jit>,
+// DELAYED:          %[[ONE:.*]] = arith.constant dense<1.000000e+00> : tensor<f32>
+// DELAYED:          moss.quantize <f8E4M3FN, global = delayed> ins({{.*}}) scale(%[[ONE]] : tensor<f32>) payload({{.*}}) global(%{{.*}} : tensor<f32>) -> tensor<256x512xf8E4M3FN>, tensor<f32>
+// DELAYED:          moss.scaled_matmul <promoted(128)> accumulates lhs(<f8E4M3FN, global = delayed>, {{.*}} global(%[[ONE]] : tensor<f32>) rhs(<f8E4M3FN, global = delayed>, {{.*}} global(%{{.*}} : tensor<f32>)
+// DELAYED-LHS:      moss.scaled_matmul {{.*}} lhs(<f8E5M2, global = delayed>, {{.*}} rhs(<f8E4M3FN, global = jit>,
+// DELAYED-ROWS:     moss.scaled_matmul {{.*}} lhs(<f8E4M3FN, micro = f8E8M0FNU, group = [1, full], global = delayed, rounding = ceil>, {{.*}} rhs(<f8E4M3FN, global = delayed>,
 // PER-GROUP:        moss.scaled_matmul <promoted(128)> accumulates lhs(<f8E4M3FN, micro = f32, group = [1, 128], global = unit, rounding = ceil>,
 // PER-GROUP-SAME:     micro(%{{.*}} : tensor<256x4xf32>)
 // PER-GROUP-SAME:     rhs(<f8E4M3FN, micro = f32, group = [128, 128], global = unit, rounding = ceil>,

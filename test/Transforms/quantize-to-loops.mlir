@@ -50,14 +50,20 @@ func.func @transposed(%x: memref<64x8xf32>, %p: memref<8x64xf8E5M2>, %g: memref<
 
 // -----
 
-// The earlier amax is read before this tensor's is written, so that one buffer
-// may serve for both.
+// The amax is measured on the way, and written last: one buffer may serve for it
+// and the scale.
 
 // CHECK-LABEL: func @delayed
 // CHECK-SAME: %[[X:.*]]: memref<4x4xf32, strided<[8, 2]>>, %[[G:.*]]: memref<f32>
 func.func @delayed(%x: memref<4x4xf32, strided<[8, 2]>>, %g: memref<f32>, %p: memref<4x4xf8E4M3FN>) {
-  // CHECK: memref.load %[[G]][]
-  // CHECK: scf.for
+  // CHECK: %[[S:.*]] = memref.load %[[G]][]
+  // CHECK: arith.divf %{{.*}}, %[[S]]
+  // CHECK: %[[AMAX:.*]] = scf.for {{.*}} -> (i32)
+  // CHECK:   memref.load %[[X]]
+  // CHECK:   memref.store {{.*}} : memref<4x4xf8E4M3FN>
+  // CHECK:   arith.cmpi ule, %{{.*}}, %c2139095040_i32
+  // CHECK:   arith.maxui
+  // CHECK-NOT: memref.load %[[X]]
   // CHECK: memref.store {{.*}}, %[[G]][]
   moss.quantize <f8E4M3FN, global = delayed> ins(%x : memref<4x4xf32, strided<[8, 2]>>)
     scale(%g : memref<f32>) payload(%p : memref<4x4xf8E4M3FN>) global(%g : memref<f32>)

@@ -5,7 +5,7 @@
 #rows = #moss.scheme<f8E4M3FN, micro = f8E8M0FNU, group = [1, full], global = jit, rounding = ceil>
 #tensor = #moss.scheme<f8E4M3FN, global = jit>
 
-// REMARK-COUNT-4: remark: [Passed] shared | {{.*}}"compiled once for all ops that are equal to it", ops=2
+// REMARK-COUNT-5: remark: [Passed] shared | {{.*}}"compiled once for all ops that are equal to it", ops=2
 // REMARK-NOT:     remark:
 
 // Across functions, in loops too.
@@ -124,6 +124,21 @@ func.func @tensors(%a: tensor<4xf32>, %x: f32) -> (tensor<4xf32>, tensor<4xf32>)
   %0 = linalg.fill ins(%x : f32) outs(%a : tensor<4xf32>) -> tensor<4xf32>
   %1 = linalg.fill ins(%x : f32) outs(%a : tensor<4xf32>) -> tensor<4xf32>
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// Scalars in a table are passed as scalars at any offset.
+// CHECK-LABEL: func @table(
+// CHECK:         %[[FIRST:.*]] = memref.cast %{{.*}} : memref<f32, strided<[]>> to memref<f32, strided<[], offset: ?>>
+// CHECK:         call @moss_quantize_4x4(%{{.*}}, %[[FIRST]], %{{.*}})
+// CHECK:         %[[THIRD:.*]] = memref.cast %{{.*}} : memref<f32, strided<[], offset: 2>> to memref<f32, strided<[], offset: ?>>
+// CHECK:         call @moss_quantize_4x4(%{{.*}}, %[[THIRD]], %{{.*}})
+#given = #moss.scheme<f8E4M3FN, global = given>
+func.func @table(%x: memref<4x4xbf16>, %p: memref<4x4xf8E4M3FN>, %scales: memref<3xf32>) {
+  %s = memref.subview %scales[0] [1] [1] : memref<3xf32> to memref<f32, strided<[]>>
+  moss.quantize #given ins(%x : memref<4x4xbf16>) scale(%s : memref<f32, strided<[]>>) payload(%p : memref<4x4xf8E4M3FN>)
+  %t = memref.subview %scales[2] [1] [1] : memref<3xf32> to memref<f32, strided<[], offset: 2>>
+  moss.quantize #given ins(%x : memref<4x4xbf16>) scale(%t : memref<f32, strided<[], offset: 2>>) payload(%p : memref<4x4xf8E4M3FN>)
+  return
 }
 
 // CHECK:       func.func private @moss_quantize_8xdyn(%{{.*}}) attributes {llvm.linkage = #llvm.linkage<internal>, moss.shared}

@@ -67,6 +67,13 @@ def Moss_ScaleState : I32Enum<"ScaleState",
   let cppNamespace = "::mlir::moss";
 }
 
+def Moss_AmaxAlgorithm : I32Enum<"AmaxAlgorithm",
+    "which amax of a history a delayed scale follows from", [
+      I32EnumCase<"Max", 0, "max">,
+      I32EnumCase<"MostRecent", 1, "most_recent">]> {
+  let cppNamespace = "::mlir::moss";
+}
+
 //===----------------------------------------------------------------------===//
 // Scaling scheme
 //===----------------------------------------------------------------------===//
@@ -89,9 +96,9 @@ def Moss_SchemeAttr : Moss_Attr<"Scheme", "scheme"> {
 
     `global` says where `s` comes from: `jit` (the largest finite magnitude of
     the tensor, or of its finite groups, divided by the largest finite
-    `elementType` value, rounded up), `delayed` (the same from an amax that
-    the program hands over from earlier steps), `unit` (`s = 1`) or `given` (an
-    SSA value).
+    `elementType` value, rounded up), `unit` (`s = 1`), `given` (an SSA value)
+    or `delayed` (an SSA value that follows from the amax of earlier steps, see
+    `next_delayed_scale`; quantization measures the amax for later ones).
 
     `rounding` chooses the micro exponent `e`, for `fmax` the largest finite
     value of `elementType` (448 or 57344) and `emax` its exponent (8 or 15):
@@ -127,7 +134,7 @@ def Moss_SchemeAttr : Moss_Attr<"Scheme", "scheme"> {
     bool isMicroPowerOfTwo() const;
     /// Whether one micro group spans all of K (or there are none).
     bool isConstantAlongK() const { return !hasMicro() || getGroupK() == 0; }
-    /// Whether the op needs an SSA value for the global scale or amax.
+    /// Whether the op needs an SSA value for the global scale.
     bool needsGlobalOperand() const {
       return getGlobal() == GlobalScale::Given ||
              getGlobal() == GlobalScale::Delayed;
@@ -291,6 +298,34 @@ def Moss_ScaleRuleAttr : Moss_Attr<"ScaleRule", "scale_rule"> {
     "::mlir::Type":$master);
   let assemblyFormat = "`<` $optimizer `,` $payloadType `,` `master` `=` $master `>`";
   let genVerifyDecl = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Delayed scales
+//===----------------------------------------------------------------------===//
+
+def Moss_AmaxRuleAttr : Moss_Attr<"AmaxRule", "amax_rule"> {
+  let summary = "how a delayed scale follows from a history of amax values";
+  let description = [{
+    For `moss.next_delayed_scale`: the type of the payload, whose largest value a
+    scale refers to; the amax that counts, the largest of the history (`max`)
+    or the last one (`most_recent`); and the powers of two that are left free
+    above it, `margin`, between 0 and 100.
+
+    ```mlir
+    #moss.amax_rule<f8E4M3FN, max, margin = 0>
+    ```
+  }];
+  let parameters = (ins
+    "::mlir::Type":$payloadType,
+    "::mlir::moss::AmaxAlgorithm":$algorithm,
+    "int64_t":$margin);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The payload's largest value over 2^margin; exact in f32.
+    double getTarget() const;
+  }];
 }
 
 //===----------------------------------------------------------------------===//

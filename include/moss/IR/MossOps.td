@@ -83,11 +83,12 @@ def Moss_QuantizeOp : Moss_TensorOp<"quantize"> {
     - `micro`, `[ceil(outer / groupOuter), ceil(K / groupK)]`, present when the
       scheme has micro scales;
     - `global`, an f32 scalar, present when the scheme's global scale is `jit`
-      (the scale) or `delayed` (the largest finite magnitude of `source`, which
-      the program may hand to a later step).
+      (the scale) or `delayed` (the amax of `source`: its largest magnitude,
+      infinities included and NaN left out, from which the scale of a later step
+      may follow).
 
-    The operand `scale` is the global scale (`given`) or an earlier amax
-    (`delayed`), and absent otherwise.
+    The operand `scale` is the global scale (`given` and `delayed`), and absent
+    otherwise.
 
     With `r = 1 / s` in IEEE f32, a payload element is
     `saturate(round_to_nearest_even((x * r) * 2^-e))`, each product rounded to
@@ -136,6 +137,8 @@ def Moss_QuantizeOp : Moss_TensorOp<"quantize"> {
     Value getPayloadResult();
     Value getMicroResult();
     Value getGlobalResult();
+    /// The global scale that belongs to the results, on tensors; null for 1.
+    Value getResultScale();
   }];
 }
 
@@ -306,6 +309,56 @@ def Moss_NextScaleOp : Moss_Op<"next_scale", [
     static constexpr int64_t kNumFields = 3;
     MutableOperandRange getDpsInitsMutable();
     auto getRuleAttrs() { return getRules().getAsRange<ScaleRuleAttr>(); }
+  }];
+}
+
+def Moss_NextDelayedScaleOp : Moss_Op<"next_delayed_scale", [
+    DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "the delayed scales of the next step, from histories of amax";
+  let description = [{
+    The update of delayed scaling, as Transformer Engine defines it, for n tensors
+    with a scale in `scales` and a row of L amax values in `history` each. The
+    amax of this step is the operand `amax[i]`, or without these operands already
+    in `history[i, 0]`. The others are from the oldest, `[i, 1]`, to the newest.
+    With h the row before the op, and the amax of this step in h[0],
+
+        amax = the largest of h (max) or h[0] (most_recent)
+        f = (fmax / 2^margin) / amax
+        scales[i] = 1 / min(max(f, 2^-126), 2^126)
+        history[i] = [0, h[2], ..., h[L-1], h[0]]
+
+    in f32, each division rounded to nearest. Where the amax is 0, an infinity or
+    NaN, the scale stays; `max` passes over a NaN. So a scale is what Transformer
+    Engine calls `scale_inv`, to the bit, except that f is kept between normal
+    numbers that have a reciprocal. Tensor i has rule `rules[k]` for the k of
+    which `rows` counts i: the first `rows[0]` tensors have the first, and so on.
+
+    ```mlir
+    %s, %h = moss.next_delayed_scale [#moss.amax_rule<f8E4M3FN, max, margin = 0>] rows [2]
+        amax(%x_amax, %w_amax : tensor<f32>, tensor<f32>)
+        outs(%scales, %history : tensor<2xf32>, tensor<2x16xf32>) -> tensor<2xf32>, tensor<2x16xf32>
+    ```
+  }];
+  let arguments = (ins
+    TypedArrayAttrBase<Moss_AmaxRuleAttr, "array of amax rules">:$rules,
+    DenseI64ArrayAttr:$rows,
+    Variadic<Moss_Scalar>:$amax,
+    Moss_Shaped<[F32], [1], "1-D tensor or memref of f32">:$scales,
+    Moss_Shaped<[F32], [2], "2-D tensor or memref of f32">:$history);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    $rules `rows` $rows (`amax` `(` $amax^ `:` type($amax) `)`)?
+    `outs` `(` $scales `,` $history `:` type($scales) `,` type($history) `)`
+    attr-dict (`->` type($results)^)?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    MutableOperandRange getDpsInitsMutable();
+    auto getRuleAttrs() { return getRules().getAsRange<AmaxRuleAttr>(); }
+    int64_t getHistoryLength() {
+      return cast<ShapedType>(getHistory().getType()).getDimSize(1);
+    }
   }];
 }
 

@@ -43,7 +43,8 @@ struct FP8LowerOptions : PassPipelineOptions<FP8LowerOptions> {
       llvm::cl::desc(
           "Scaling scheme: 'two-level' (left operand: a power-of-two "
           "micro scale per row under a just-in-time global scale; "
-          "right operand: one FP32 scale), 'per-tensor', 'per-group' (FP32 "
+          "right operand: one FP32 scale), 'per-tensor', 'per-tensor-delayed' "
+          "(from amax values of earlier calls), 'per-group' (FP32 "
           "scales for 1 x 128 of the left and 128 x 128 of the right operand), "
           "'per-group-1x128', 'mx' (powers of two for 1 x 32), or 'bf16' (no "
           "quantization)"),
@@ -75,7 +76,22 @@ struct FP8LowerOptions : PassPipelineOptions<FP8LowerOptions> {
       *this, "global",
       llvm::cl::desc(
           "Global scale: 'jit' (from the tensor's largest magnitude; the "
-          "default of 'two-level' and 'per-tensor') or 'unit' (1)")};
+          "default of 'two-level' and 'per-tensor'), 'delayed' (from those of "
+          "earlier calls) or 'unit' (1)")};
+  PassOptions::Option<int64_t> amaxHistory{
+      *this, "amax-history",
+      llvm::cl::desc("Delayed scales: calls of which the amax is kept"),
+      llvm::cl::init(16)};
+  PassOptions::Option<std::string> amaxAlgorithm{
+      *this, "amax-algorithm",
+      llvm::cl::desc("Delayed scales: the amax that counts, 'max' (the largest "
+                     "that is kept) or 'most_recent'"),
+      llvm::cl::init("max")};
+  PassOptions::Option<int64_t> margin{
+      *this, "margin",
+      llvm::cl::desc("Delayed scales: powers of two between that amax and the "
+                     "largest value of the format"),
+      llvm::cl::init(0)};
   PassOptions::Option<std::string> rounding{
       *this, "rounding",
       llvm::cl::desc("Rounding of micro exponents: 'ceil' (never saturates), "
@@ -158,6 +174,9 @@ struct FP8LowerOptions : PassPipelineOptions<FP8LowerOptions> {
 /// The path of CUDA's ptxas, which gpu-module-to-binary looks for in the
 /// toolkit that $CUDA_ROOT, $CUDA_HOME or $CUDA_PATH names, and in PATH.
 std::optional<std::string> findPtxas();
+
+/// Whether a scheme among the options has a delayed global scale.
+bool asksForDelayedScales(const FP8LowerOptions &options);
 
 /// Add the passes that lower linalg with BF16 matmuls to the level and for the
 /// target that \p options name. Options that are wrong, or have no effect, are

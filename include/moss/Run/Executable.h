@@ -46,6 +46,10 @@ FailureOr<ProgramShapes>
 inferShapes(func::FuncOp entry, ArrayRef<SmallVector<int64_t>> argumentShapes,
             const FP8LowerOptions &lowering);
 
+/// Report at \p loc that \p entry has marked weights, whose predicted scales it
+/// would take as further parameters.
+LogicalResult failForWeights(Location loc, StringRef entry);
+
 /// Where an argument or a result lies, on the host or the device.
 struct ArrayPointer {
   void *data;

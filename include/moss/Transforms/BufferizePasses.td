@@ -64,7 +64,8 @@ def MossDropReturnedArguments : Pass<"moss-drop-returned-arguments", "::mlir::Mo
     was given. The caller has it already, and the deallocation passes would copy
     it, so that the caller may own the result. Upstream's
     drop-equivalent-buffer-results leaves public functions alone, which are
-    those that Moss's users call.
+    those that Moss's users call. What functions say of such arguments
+    (`moss.updates`, `moss.initial`, `moss.rows`) is dropped, too.
 
     ```mlir
     func.func @f(%x: memref<8xf32>, %y: memref<8xf32>) -> memref<8xf32> { ... return %y : memref<8xf32> }

@@ -14,12 +14,19 @@
 #ifndef MOSS_TRANSFORMS_CINTERFACE_H
 #define MOSS_TRANSFORMS_CINTERFACE_H
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <optional>
 
 namespace mlir::moss {
+
+/// Of an argument whose first value is the same everywhere: that value.
+constexpr StringLiteral kInitialAttrName = "moss.initial";
+
+/// Of an argument that is a table: what its rows belong to.
+constexpr StringLiteral kRowsAttrName = "moss.rows";
 
 /// The names of a function's arguments in the text that it was parsed from, an
 /// array of strings. An argument without one is called `arg` and its number.
@@ -74,6 +81,10 @@ struct CParameter {
   /// Of a result, for each dynamic dimension: the argument's extent that it
   /// equals, if there is one that is known to.
   SmallVector<std::optional<ArgumentExtent>> extents = {};
+  /// What all elements are before the first call, and what the rows belong to;
+  /// null if the program does not say.
+  FloatAttr initial = {};
+  ArrayAttr rows = {};
 
   bool isArray() const { return isa<ShapedType>(type); }
   /// The shape of an array; empty for a scalar.

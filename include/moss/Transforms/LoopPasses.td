@@ -268,13 +268,15 @@ def MossShareOps : Pass<"moss-share-ops", "::mlir::ModuleOp"> {
 
     - Equal are ops with equal attributes, regions and operand types, layouts
       included, whose operands are the same constants, and the same value twice
-      in the same places.
+      in the same places. A scalar in a table is passed as one at any offset, so
+      that ops with scales in different rows are equal.
     - Ops in parallel loops and kernels stay, since they become part of these.
       So do ops in functions marked `moss.host`.
     - A passed remark names each function and the number of ops that share it.
   }];
   let dependentDialects = ["::mlir::func::FuncDialect",
-                           "::mlir::LLVM::LLVMDialect"];
+                           "::mlir::LLVM::LLVMDialect",
+                           "::mlir::memref::MemRefDialect"];
 }
 
 //===----------------------------------------------------------------------===//

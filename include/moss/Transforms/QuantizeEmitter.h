@@ -78,19 +78,30 @@ public:
   explicit QuantizeEmitter(QuantizeOp op);
 
 protected:
-  enum class AmaxKind { All, FiniteElements };
-
+  /// Whether the amax of what is converted is measured on the way.
+  bool isMeasuring() { return scheme.getGlobal() == GlobalScale::Delayed; }
   Value loadSource(Value row, Value k, int64_t width);
   /// The bits (i32) of the largest magnitude in this thread's part of a box.
-  Value emitAmax(Box box, AmaxKind kind);
-  /// Convert this thread's part of a box.
-  void emitConversion(Box box, Value inverseGlobal, Value inverseMicro);
+  Value emitAmax(Box box);
+  /// Convert this thread's part of a box. Returns the bits of its amax as
+  /// `createMeasured` counts it, or null if the op does not measure.
+  Value emitConversion(Box box, Value inverseGlobal, Value inverseMicro);
+  /// The bits of an element's magnitude as an amax that is measured counts it:
+  /// a NaN as zero.
+  Value createMeasured(Value x);
   Value emitReciprocal(Value x);
 
   QuantizeOp op;
   Value source;
   /// Whether the source is [K, outer].
   bool isTransposed;
+
+private:
+  /// An amax that a loop over strips carries is a scalar and, where strips are
+  /// vectors, a vector.
+  SmallVector<Value> createAmaxInits();
+  SmallVector<Value> raiseAmax(ValueRange carried, Value bits, int64_t width);
+  Value reduceAmax(ValueRange carried);
 };
 
 /// Emits the parts of a dequantization.

@@ -166,6 +166,8 @@ def MossQuantize : Pass<"moss-quantize"> {
       value is added to (`accumulates`).
     - An operand of several matmuls is quantized once for each scheme and
       orientation, as far as dominance allows.
+    - A `delayed` global scale is the constant 1, until `moss-delay-scales` puts
+      one that follows from a history in its place.
     - Under scheme 'bf16' nothing is quantized: the operands of
       `moss.scaled_matmul` are those of the matmul, and one that is not stored
       with K innermost is transposed first, by `linalg.transpose`.
@@ -183,7 +185,8 @@ def MossQuantize : Pass<"moss-quantize"> {
   let options = [
     Option<"scheme", "scheme", "std::string", /*default=*/"\"two-level\"",
            "'two-level': micro scales for the rows of the left operand, one "
-           "scale for the right; 'per-tensor': one scale for each; 'per-group': "
+           "scale for the right; 'per-tensor': one scale for each; "
+           "'per-tensor-delayed': the same from amax values of earlier calls; 'per-group': "
            "FP32 scales for 1 x 128 of the left and 128 x 128 of the right; "
            "'per-group-1x128': for 1 x 128 of both; 'mx': powers of two for 1 x "
            "32 of both; 'bf16': no quantization">,
@@ -207,8 +210,9 @@ def MossQuantize : Pass<"moss-quantize"> {
     Option<"global", "global", "std::string", /*default=*/"",
            "Global scale of schemes that are not attributes: 'jit' (from the "
            "tensor's largest magnitude; the default for 'two-level' and "
-           "'per-tensor') or 'unit' (1; the default for others, and for FP32 "
-           "micro scales)">,
+           "'per-tensor'), 'delayed' (from those of earlier calls; the default "
+           "for 'per-tensor-delayed') or 'unit' (1; the default for others, and "
+           "for FP32 micro scales)">,
     Option<"rounding", "rounding", "std::string", /*default=*/"\"ceil\"",
            "Rounding of micro exponents in schemes that are not attributes: "
            "'ceil', 'nearest' or 'floor'; only 'ceil' never saturates">,
@@ -223,6 +227,7 @@ def MossQuantize : Pass<"moss-quantize"> {
            "Warn if there are matmuls, and none becomes FP8">,
   ];
   let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
                            "::mlir::bufferization::BufferizationDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::moss::MossDialect",

@@ -47,6 +47,9 @@ Value widenMagnitude(ImplicitLocOpBuilder &b, Value magnitude);
 /// `magnitude` if it is finite, and zero otherwise.
 Value createFiniteOrZero(ImplicitLocOpBuilder &b, Value magnitude);
 
+/// `magnitude` unless it is NaN, and zero otherwise.
+Value createNumberOrZero(ImplicitLocOpBuilder &b, Value magnitude);
+
 /// The global scale of a tensor whose largest magnitude has the bits `amax`
 /// (i32): the smallest f32 s >= 2^-126 with amax <= s * fmax; 1 for zero and
 /// NaN for an infinity or a NaN.

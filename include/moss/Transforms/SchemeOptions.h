@@ -42,7 +42,8 @@ struct MatmulScheme {
 
 /// Turn options into attributes, or report at `loc` what is wrong with them.
 /// The schemes are such that every op that they are put on can be built without
-/// scales from elsewhere, so `given` and `delayed` are errors.
+/// scales from elsewhere, so `given` is an error; a `delayed` scale begins
+/// as 1.
 FailureOr<MatmulScheme> parseSchemeOptions(const SchemeOptions &options,
                                            Location loc);
 

@@ -21,7 +21,7 @@
 // RUN: %{check}
 // REDEFINE: %{case} = --element f8E4M3FN --data conformance --shape 13,8 --micro f8E8M0FNU --group 1,0 --global unit --rounding ceil
 // RUN: %{check}
-// REDEFINE: %{case} = --element f8E4M3FN --data conformance --shape 13,8 --micro f8E8M0FNU --group 1,0 --global delayed --scale 3e38
+// REDEFINE: %{case} = --element f8E4M3FN --data conformance --shape 13,8 --micro f8E8M0FNU --group 1,0 --global delayed --scale 6.7e35
 // RUN: %{check}
 // REDEFINE: %{case} = --element f8E4M3FN --data conformance --shape 13,8 --micro f32 --group 1,0 --global jit
 // RUN: %{check}
@@ -29,7 +29,7 @@
 // RUN: %{check}
 // REDEFINE: %{case} = --element f8E4M3FN --data conformance --shape 13,8 --global unit
 // RUN: %{check}
-// REDEFINE: %{case} = --element f8E4M3FN --data conformance --shape 13,8 --global delayed --scale 448 --transpose
+// REDEFINE: %{case} = --element f8E4M3FN --data conformance --shape 13,8 --global delayed --scale 1 --transpose
 // RUN: %{check}
 
 // f8E5M2.
@@ -41,7 +41,7 @@
 // RUN: %{check}
 // REDEFINE: %{case} = --element f8E5M2 --data conformance --shape 13,8 --micro f8E8M0FNU --group 1,0 --global unit --rounding ceil
 // RUN: %{check}
-// REDEFINE: %{case} = --element f8E5M2 --data conformance --shape 13,8 --micro f8E8M0FNU --group 1,0 --global delayed --scale 3e38
+// REDEFINE: %{case} = --element f8E5M2 --data conformance --shape 13,8 --micro f8E8M0FNU --group 1,0 --global delayed --scale 6.7e35
 // RUN: %{check}
 // REDEFINE: %{case} = --element f8E5M2 --data conformance --shape 13,8 --micro f32 --group 1,0 --global jit
 // RUN: %{check}
@@ -49,5 +49,5 @@
 // RUN: %{check}
 // REDEFINE: %{case} = --element f8E5M2 --data conformance --shape 13,8 --global unit
 // RUN: %{check}
-// REDEFINE: %{case} = --element f8E5M2 --data conformance --shape 13,8 --global delayed --scale 448 --transpose
+// REDEFINE: %{case} = --element f8E5M2 --data conformance --shape 13,8 --global delayed --scale 1 --transpose
 // RUN: %{check}

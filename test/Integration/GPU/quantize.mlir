@@ -22,7 +22,7 @@
 // RUN: %{check}
 
 // Special rows.
-// REDEFINE: %{case} = --data conformance --shape 13,8 --micro f8E8M0FNU --group 1,0 --global delayed --scale 448
+// REDEFINE: %{case} = --data conformance --shape 13,8 --micro f8E8M0FNU --group 1,0 --global delayed --scale 1
 // RUN: %{check}
 // REDEFINE: %{case} = --data conformance --shape 13,8 --global jit --transpose
 // RUN: %{check}

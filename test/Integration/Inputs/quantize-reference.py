@@ -118,7 +118,8 @@ def reference(case):
     groups = list(groups_of(case)) if case.micro else [((0, 0), range(rows), range(cols))]
     amax = {g: magnitude_max(x[i][k] for i in r for k in c) for g, r, c in groups}
     fmax = Fraction(finite_values(case.element)[-1])
-    s, yielded = {"unit": 1.0, "given": case.scale}.get(case.global_, None), None
+    known = {"unit": 1.0, "given": case.scale, "delayed": case.scale}
+    s, yielded = known.get(case.global_), None
     if case.global_ == "jit":
         if case.micro:
             s = global_from_amax(max((a for a in amax.values() if is_finite(a)), default=0.0), fmax)
@@ -126,8 +127,7 @@ def reference(case):
             s = global_from_amax(amax[(0, 0)], fmax)
         yielded = s
     elif case.global_ == "delayed":
-        s = global_from_amax(case.scale, fmax)
-        yielded = max((abs(v) for row in x for v in row if is_finite(v)), default=0.0)
+        yielded = max((abs(v) for row in x for v in row if v == v), default=0.0)
     r = reciprocal(s)
     payload = [[None] * cols for _ in range(rows)]
     micro = {}
@@ -204,9 +204,8 @@ def case_arguments(case):
         yield "m", micro_shape(case), case.micro, 1 if case.micro == "f8E8M0FNU" else 4
     if case.global_ in ("jit", "delayed"):
         yield "g", [], "f32", 4
-    if case.global_ != "delayed":
-        yield "y", [rows, cols], "f32", 4
-        yield "z", [rows, cols], "bf16", 2
+    yield "y", [rows, cols], "f32", 4
+    yield "z", [rows, cols], "bf16", 2
 
 
 def emit_function(case):
@@ -217,11 +216,10 @@ def emit_function(case):
     print("func.func @quantize_case(" + ", ".join(f"%{n}: {t}" for n, t in types.items()) + ") {")
     print(f"  moss.quantize {scheme}{' transpose' if case.transpose else ''} ins(%x : {types['x']})"
           + operand("scale", "s") + operand("payload", "p") + operand("micro", "m") + operand("global", "g"))
-    if case.global_ != "delayed":
-        used = "s" if case.global_ == "given" else "g"
-        for name in ("y", "z"):
-            print(f"  moss.dequantize {scheme}" + operand("payload", "p") + operand("micro", "m")
-                  + operand("global", used) + operand("outs", name))
+    used = "g" if case.global_ == "jit" else "s"
+    for name in ("y", "z"):
+        print(f"  moss.dequantize {scheme}" + operand("payload", "p") + operand("micro", "m")
+              + operand("global", used) + operand("outs", name))
     print("  return\n}")
 
 
@@ -376,15 +374,14 @@ def check(case, buffers):
     for i, k in itertools.product(range(rows), range(cols)):
         bad.expect(f"payload {i},{k}", data[i * cols + k], payload[i][k])
     check_scales(case, bad, buffers, micro, yielded)
-    if case.global_ != "delayed":
-        y, z = buffers.pop(0), buffers.pop(0)
-        for g, rows_, cols_ in groups:
-            m = micro[g][1] if case.micro else 1.0
-            for i, k in itertools.product(rows_, cols_):
-                wanted = dequantized(case.element, payload[i][k], m, s)
-                check_dequantized(bad, i, k, wanted,
-                                  struct.unpack_from("<I", y, 4 * (i * cols + k))[0],
-                                  struct.unpack_from("<H", z, 2 * (i * cols + k))[0])
+    y, z = buffers.pop(0), buffers.pop(0)
+    for g, rows_, cols_ in groups:
+        m = micro[g][1] if case.micro else 1.0
+        for i, k in itertools.product(rows_, cols_):
+            wanted = dequantized(case.element, payload[i][k], m, s)
+            check_dequantized(bad, i, k, wanted,
+                              struct.unpack_from("<I", y, 4 * (i * cols + k))[0],
+                              struct.unpack_from("<H", z, 2 * (i * cols + k))[0])
     if buffers:
         bad.expect("number of buffers left", len(buffers), 0)
     print(f"{rows * cols} elements, {bad.count} mismatches")

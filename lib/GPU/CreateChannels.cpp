@@ -182,8 +182,8 @@ static TileSource getSource(ImplicitLocOpBuilder &b, LoadScalesOp load) {
   return {tile, transposed, group, load.getOuter()};
 }
 
-/// Read what `load` did from `tile`, behind the product, which need not wait for
-/// it.
+/// Read what `load` did from `tile`, behind the product, which need not wait
+/// for it.
 static Value readScales(ImplicitLocOpBuilder &b, LoadScalesOp load, Value tile,
                         MmaOp mma) {
   Value index;

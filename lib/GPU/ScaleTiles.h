@@ -19,8 +19,8 @@
 namespace mlir::moss {
 
 /// The tile of a channel, 1 x R, that holds what `load` reads, or nothing if it
-/// cannot: `load` must be in the loop over K of its product, and its source must
-/// suit (see getScaleTile in Target.h).
+/// cannot: `load` must be in the loop over K of its product, and its source
+/// must suit (see getScaleTile in Target.h).
 std::optional<VectorType> getScaleTile(LoadScalesOp load);
 
 /// Whether all positions of `load` are known to belong to one group, as those

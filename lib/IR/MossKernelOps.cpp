@@ -59,8 +59,7 @@ LogicalResult ReadScalesOp::verify() {
   auto scales = cast<VectorType>(getScales().getType());
   bool isRowsOrCols = scales.getDimSize(0) == 1 || scales.getDimSize(1) == 1;
   bool isWhole = scales.getNumElements() == tile.getNumElements();
-  if (!isScaleTile(tile) || !isRowsOrCols ||
-      (!isWhole && !getIndex()) ||
+  if (!isScaleTile(tile) || !isRowsOrCols || (!isWhole && !getIndex()) ||
       scales.getElementType() != tile.getElementType())
     return emitOpError("reads ")
            << scales << " from a tile of " << tile

@@ -5,6 +5,8 @@
 !channel = !moss.channel<3 x (vector<128x64xf8E4M3FN>, vector<64x64xf8E5M2>)>
 !map_a = !moss.tensor_map<128x64xf8E4M3FN, swizzle = 64>
 !map_b = !moss.tensor_map<64x64xf8E5M2, swizzle = 64>
+!scaled = !moss.channel<2 x (vector<64x128xf8E4M3FN>, vector<64x128xf8E4M3FN>, vector<1x64xf32>, vector<1x4xf32>)>
+!map_rows = !moss.tensor_map<64x128xf8E4M3FN, swizzle = 128>
 
 gpu.module @m {
   // CHECK:       llvm.mlir.global external @moss_shared_memory() {addr_space = 3 : i32, alignment = 1024 : i64}
@@ -56,9 +58,15 @@ gpu.module @m {
   // CHECK:         } else {
   // CHECK:           nvvm.setmaxregister increase 232
   // CHECK:           %[[CONSUMER:[a-z0-9_]+]] = arith.subi %[[WG]], %c1_i32
-  // CHECK:           nvvm.mbarrier.try_wait.parity %{{.*}}, %[[P:[a-z0-9_]+]],
   //                  Rows of 64 bytes: swizzle 2, 512 bytes from 8 rows to the next.
-  // CHECK:           arith.ori %{{.*}}, %c-9223371899415756800_i64
+  //                  The slot is 768 units of 16 bytes from the one before. Memory
+  //                  is touched behind the wait.
+  // CHECK:           %[[DISTANCE:[a-z0-9_]+]] = arith.muli %{{.*}}, %c768_i32
+  // CHECK:           %[[FIELD:[a-z0-9_]+]] = arith.addi %{{.*}}, %[[DISTANCE]] : i32
+  // CHECK:           %[[WIDE:[a-z0-9_]+]] = arith.extui %[[FIELD]] : i32 to i64
+  // CHECK:           arith.ori %[[WIDE]], %c-9223371899415756800_i64
+  // CHECK:           nvvm.mbarrier.try_wait.parity %{{.*}}, %[[P:[a-z0-9_]+]],
+  // CHECK:           memref.store
   // CHECK:           %[[IN_GROUP:[a-z0-9_]+]] = arith.andi %[[TID]], %c127_i32
   // CHECK:           %[[LEADER:[a-z0-9_]+]] = arith.cmpi eq, %[[IN_GROUP]], %c0_i32
   // CHECK:           nvvm.inline_ptx "mbarrier.arrive.shared::cta.b64 _, [$0];" ro(%{{.*}} : !llvm.ptr<3>), predicate = %[[LEADER]]
@@ -77,6 +85,34 @@ gpu.module @m {
       memref.store %da, %out[%wg, %c0] : memref<?x2xi64>
       memref.store %db, %out[%wg, %c1] : memref<?x2xi64>
       moss.release %ch[%i] : !channel
+    }
+    gpu.return
+  }
+
+  // Scales lie behind the output boxes: two stages of 384 bytes, 256 of them for 64
+  // f32 and 128 for 16 bytes. Threads read them, so that each warp releases the slot.
+  // CHECK-LABEL: gpu.func @scales(
+  // CHECK-COUNT-2: nvvm.mbarrier.init %{{.*}}, %c4_i32
+  // CHECK:         nvvm.mbarrier.arrive.expect_tx %{{.*}}, %c16656_i32
+  // CHECK:         %[[OFFSET:[a-z0-9_]+]] = arith.muli %[[SLOT:[a-z0-9_]+]], %c384_i32
+  // CHECK:         %[[STAGE:[a-z0-9_]+]] = llvm.getelementptr %{{.*}}[%[[OFFSET]]]
+  // CHECK:         llvm.getelementptr %[[STAGE]][49152]
+  // CHECK:         llvm.getelementptr %[[STAGE]][49408]
+  // CHECK:         } else {
+  // CHECK:           arith.addi %{{.*}}, %c49152_i32
+  // CHECK:           arith.andi %{{.*}}, %c31_i32
+  // CHECK:           nvvm.inline_ptx "mbarrier.arrive.shared::cta.b64 _, [$0];"
+  gpu.func @scales(%ma: !map_rows, %ms: !moss.tensor_map<1x64xf32, swizzle = 0>, %mt: !moss.tensor_map<1x4xf32, swizzle = 0>,
+                   %i: i32, %m: index, %k: index, %out: memref<?xi32>) kernel {
+    %ch = moss.channel : !scaled
+    moss.warp_specialize producer registers(40) {
+      moss.put %ch[%i] from(%ma, %ma, %ms, %mt : !map_rows, !map_rows, !moss.tensor_map<1x64xf32, swizzle = 0>, !moss.tensor_map<1x4xf32, swizzle = 0>)
+        at(%m, %m, %k, %m), (%k, %k, %m, %k) : !scaled
+    } consumers(1) registers(232) (%wg) {
+      %t:4 = moss.get %ch[%i] : !scaled -> vector<64x128xf8E4M3FN>, vector<64x128xf8E4M3FN>, vector<1x64xf32>, vector<1x4xf32>
+      %a = moss.tile_address %t#2 : vector<1x64xf32>
+      memref.store %a, %out[%wg] : memref<?xi32>
+      moss.release %ch[%i] : !scaled
     }
     gpu.return
   }

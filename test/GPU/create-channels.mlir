@@ -38,6 +38,90 @@ gpu.module @m {
     gpu.return
   }
 
+  // Scales that change along K travel with the operands: those of 1 x 128 groups as
+  // rows of their transpose, those of 128 x 128 in units of 16 bytes. They are read
+  // behind the product, and the slot is released when columns, too, are read. Scales
+  // of rows that are not adjacent are loaded as they were.
+  // CHECK-LABEL: gpu.func @scales(
+  // CHECK-SAME:  %[[A:[a-z0-9_]+]]: memref<256x512xf8E4M3FN>, %[[E:[a-z0-9_]+]]: memref<256x4xf32, strided<[1, 256]>>, %[[F:[a-z0-9_]+]]: memref<2x4xf32>
+  // CHECK:       %[[CH:[a-z0-9_]+]] = moss.channel : <4 x (vector<128x128xf8E4M3FN>, vector<256x128xf8E4M3FN>, vector<1x128xf32>, vector<1x256xf32>)>
+  // CHECK:         scf.for
+  // CHECK:         scf.for %[[K:[a-z0-9_]+]] =
+  // CHECK:           %[[SLOW:[a-z0-9_]+]] = moss.load_scales
+  // CHECK:           %[[G:[a-z0-9_]+]] = arith.divui %[[K]], %c128{{.*}}
+  // CHECK:           %[[TE:[a-z0-9_]+]] = memref.transpose %[[E]] (d0, d1) -> (d1, d0)
+  // CHECK:           moss.put %[[CH]]{{.*}} from(%[[A]], %[[A]], %[[TE]], %{{.*}} : {{.*}}) at(%{{.*}}, %{{.*}}, %[[G]], %{{.*}})
+  // CHECK:           %[[T:[a-z0-9_]+]]:4 = moss.get
+  // CHECK:           %[[P:[a-z0-9_]+]] = moss.mma
+  // CHECK:           %[[COLS:[a-z0-9_]+]] = moss.read_scales %[[T]]#3 : vector<1x256xf32> -> vector<1x256xf32>
+  // CHECK:           %[[ROWS:[a-z0-9_]+]] = moss.read_scales %[[T]]#2 : vector<1x128xf32> -> vector<128x1xf32>
+  // CHECK:           moss.add_rescaled %{{.*}}, %[[P]] rows(%[[ROWS]] : vector<128x1xf32>) cols(%[[COLS]] : vector<1x256xf32>)
+  // CHECK:           moss.release
+  gpu.func @scales(%a: memref<256x512xf8E4M3FN>, %e: memref<256x4xf32, strided<[1, 256]>>, %f: memref<2x4xf32>,
+                   %g: memref<256x4xf32>, %c: memref<256x256xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c128 = arith.constant 128 : index
+    %c256 = arith.constant 256 : index
+    %c512 = arith.constant 512 : index
+    %zero = arith.constant dense<0.0> : vector<128x256xf32>
+    %pad = arith.constant 0.0 : f8E4M3FN
+    scf.for %m = %c0 to %c256 step %c128 {
+      %s:2 = scf.for %k = %c0 to %c512 step %c128 iter_args(%d = %zero, %x = %zero) -> (vector<128x256xf32>, vector<128x256xf32>) {
+        %rows = moss.load_scales %e[%m, %k] bound(%c256) group [1, 128] : memref<256x4xf32, strided<[1, 256]>> -> vector<128x1xf32>
+        %cols = moss.load_scales %e[%c0, %k] bound(%c256) group [1, 128] : memref<256x4xf32, strided<[1, 256]>> -> vector<1x256xf32>
+        %slow = moss.load_scales %g[%m, %k] bound(%c256) group [1, 128] : memref<256x4xf32> -> vector<128x1xf32>
+        %ta = vector.transfer_read %a[%m, %k], %pad {in_bounds = [true, true]} : memref<256x512xf8E4M3FN>, vector<128x128xf8E4M3FN>
+        %tb = vector.transfer_read %a[%c0, %k], %pad {in_bounds = [true, true]} : memref<256x512xf8E4M3FN>, vector<256x128xf8E4M3FN>
+        %p = moss.mma %ta, %tb, %zero : vector<128x128xf8E4M3FN>, vector<256x128xf8E4M3FN>, vector<128x256xf32>
+        %q = moss.add_rescaled %d, %p rows(%rows : vector<128x1xf32>) cols(%cols : vector<1x256xf32>) : vector<128x256xf32>
+        %y = moss.add_rescaled %x, %p rows(%slow : vector<128x1xf32>) : vector<128x256xf32>
+        scf.yield %q, %y : vector<128x256xf32>, vector<128x256xf32>
+      }
+      %t = arith.addf %s#0, %s#1 : vector<128x256xf32>
+      vector.transfer_write %t, %c[%m, %c0] {in_bounds = [true, true]} : vector<128x256xf32>, memref<256x256xf32>
+    } {moss.schedule = #schedule}
+    gpu.return
+  }
+
+  // The tile of a scale that all rows share begins at a whole unit, and the position
+  // in it is found before the product.
+  // CHECK-LABEL: gpu.func @blocks(
+  // CHECK-SAME:  %[[F:[a-z0-9_]+]]: memref<2x8xf32>
+  // CHECK:         scf.for
+  // CHECK:         scf.for %[[K:[a-z0-9_]+]] =
+  // CHECK:           %[[G:[a-z0-9_]+]] = arith.divui %[[K]], %c128{{.*}}
+  // CHECK:           %[[U:[a-z0-9_]+]] = arith.divui %[[G]], %c4{{.*}}
+  // CHECK:           %[[COL:[a-z0-9_]+]] = arith.muli %[[U]], %c4{{.*}}
+  // CHECK:           moss.put {{.*}} from(%{{.*}}, %{{.*}}, %[[F]] : {{.*}}) at({{.*}}), (%[[K]], %[[K]], %[[COL]])
+  // CHECK:           %[[R:[a-z0-9_]+]] = arith.remui %{{.*}}, %c4{{.*}}
+  // CHECK:           %[[I:[a-z0-9_]+]] = arith.index_castui %[[R]] : index to i32
+  // CHECK:           moss.mma
+  // CHECK-NEXT:      moss.read_scales %{{.*}}#2[%[[I]]] : vector<1x4xf32> -> vector<128x1xf32>
+  // CHECK-NEXT:      moss.release
+  gpu.func @blocks(%f: memref<2x8xf32>, %a: memref<256x1024xf8E4M3FN>, %c: memref<256x256xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c128 = arith.constant 128 : index
+    %c256 = arith.constant 256 : index
+    %c1024 = arith.constant 1024 : index
+    %zero = arith.constant dense<0.0> : vector<128x256xf32>
+    %pad = arith.constant 0.0 : f8E4M3FN
+    scf.for %i = %c0 to %c2 step %c1 {
+      %m = arith.muli %i, %c128 : index
+      %s = scf.for %k = %c0 to %c1024 step %c128 iter_args(%d = %zero) -> (vector<128x256xf32>) {
+        %rows = moss.load_scales %f[%m, %k] bound(%c256) group [128, 128] : memref<2x8xf32> -> vector<128x1xf32>
+        %ta = vector.transfer_read %a[%m, %k], %pad {in_bounds = [true, true]} : memref<256x1024xf8E4M3FN>, vector<128x128xf8E4M3FN>
+        %tb = vector.transfer_read %a[%c0, %k], %pad {in_bounds = [true, true]} : memref<256x1024xf8E4M3FN>, vector<256x128xf8E4M3FN>
+        %p = moss.mma %ta, %tb, %zero : vector<128x128xf8E4M3FN>, vector<256x128xf8E4M3FN>, vector<128x256xf32>
+        %q = moss.add_rescaled %d, %p rows(%rows : vector<128x1xf32>) : vector<128x256xf32>
+        scf.yield %q : vector<128x256xf32>
+      }
+      vector.transfer_write %s, %c[%m, %c0] {in_bounds = [true, true]} : vector<128x256xf32>, memref<256x256xf32>
+    } {moss.schedule = #schedule}
+    gpu.return
+  }
+
   // Three loops deep, as for promotion every few tiles.
   // CHECK-LABEL: gpu.func @chain(
   // CHECK:       scf.for {{.*}} iter_args(%[[I0:[a-z0-9_]+]] = %{{.*}}) -> (i32)

@@ -16,7 +16,7 @@ gpu.module @m {
   // CHECK:         nvvm.wgmma.wait.group.sync.aligned 0
   // CHECK:         %[[T0:[a-z0-9_]+]] = vector.from_elements {{.*}} : vector<4xf32>
   // CHECK:         %[[SPLAT:[a-z0-9_]+]] = vector.broadcast %[[BLOCK]] : f32 to vector<2xf32>
-  // CHECK:         %[[S0:[a-z0-9_]+]] = arith.mulf %{{.*}}, %[[SPLAT]] : vector<2xf32>
+  // CHECK:         %[[S0:[a-z0-9_]+]] = llvm.intr.fma(%{{.*}}, %[[SPLAT]], %{{.*}}) : (vector<2xf32>, vector<2xf32>, vector<2xf32>) -> vector<2xf32>
   // CHECK:         %[[F0:[a-z0-9_]+]] = vector.shuffle %[[S0]], %[[S0]] [0, 0, 1, 1]
   // CHECK:         llvm.intr.fma(%[[T0]], %[[F0]], %{{.*}}) : (vector<4xf32>, vector<4xf32>, vector<4xf32>) -> vector<4xf32>
   // CHECK:         nvvm.wgmma.mma_async %{{.*}}, %{{.*}}, %[[P0]],

@@ -201,3 +201,19 @@ func.func @f(%c: vector<8x16xf32>, %e: vector<16x1xf32>) {
   %r = moss.add_rescaled %c, %c rows(%e : vector<16x1xf32>) : vector<8x16xf32>
   return
 }
+
+// -----
+
+func.func @f(%t: vector<1x8xf32>) {
+  // expected-error @below {{reads 'vector<16x1xf32>' from a tile of 'vector<1x8xf32>', but must read Rx1 or 1xR scales from 1xR of the same type, or one by its index}}
+  %r = moss.read_scales %t : vector<1x8xf32> -> vector<16x1xf32>
+  return
+}
+
+// -----
+
+func.func @f(%t: vector<8x2xf32>) {
+  // expected-error @below {{must read Rx1 or 1xR scales from 1xR of the same type}}
+  %r = moss.read_scales %t : vector<8x2xf32> -> vector<16x1xf32>
+  return
+}

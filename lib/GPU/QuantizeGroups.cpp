@@ -54,10 +54,14 @@ Value moss::createWarpMax(ImplicitLocOpBuilder &b, Value bits) {
                                allLanes);
 }
 
+Type moss::getBlockMaxType(OpBuilder &b) {
+  return getSharedType(b, {kBlockSize / kWarpSize}, b.getI32Type());
+}
+
 Value moss::createBlockMax(ImplicitLocOpBuilder &b, const Kernel &kernel,
                            Value bits) {
   Value max = createWarpMax(b, bits);
-  Value shared = kernel.shared.front();
+  Value shared = kernel.shared.back();
   createWhenZero(b, kernel.lane,
                  [&] { memref::StoreOp::create(b, max, shared, kernel.warp); });
   gpu::BarrierOp::create(b);

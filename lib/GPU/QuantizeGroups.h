@@ -26,7 +26,10 @@ void createWhenZero(ImplicitLocOpBuilder &b, Value number,
 /// The unsigned maximum of `bits` (i32) over a warp.
 Value createWarpMax(ImplicitLocOpBuilder &b, Value bits);
 
-/// The unsigned maximum of `bits` (i32) over a block, whose first shared buffer
+/// The buffer that createBlockMax needs.
+Type getBlockMaxType(OpBuilder &b);
+
+/// The unsigned maximum of `bits` (i32) over a block, whose last shared buffer
 /// has an i32 for each of its warps.
 Value createBlockMax(ImplicitLocOpBuilder &b, const Kernel &kernel, Value bits);
 

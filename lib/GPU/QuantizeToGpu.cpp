@@ -177,8 +177,7 @@ void TeamEmitter<Base>::launchTeams(StringRef name, Value blocks,
   SmallVector<Type> shared;
   if (!isWarpTeam() || scheme.yieldsGlobal() ||
       (registers && registers->isBlockTeam()))
-    shared.push_back(
-        getSharedType(b, {kBlockSize / kWarpSize}, b.getI32Type()));
+    shared.push_back(getBlockMaxType(b));
   createKernel(b, addShape(name), blocks, shared, [&](Kernel k) {
     kernel = k;
     strips.lane = isWarpTeam() ? k.lane : k.thread;
@@ -387,6 +386,9 @@ void QuantizeToGpu::emitRaise(Value amax, Value x) {
 /// Without micro scales an element needs nothing but the global scale.
 void QuantizeToGpu::emitTransposeKernel() {
   Value inverseGlobal, amax;
+  SmallVector<Type> shared;
+  if (isMeasuring())
+    shared.push_back(getBlockMaxType(b));
   createTransposeKernel(
       b, addShape("moss_quantize_transpose"), source, payload,
       [&](Value x) {
@@ -407,7 +409,8 @@ void QuantizeToGpu::emitTransposeKernel() {
       [&] {
         if (amax)
           emitAtomicMax(memref::LoadOp::create(b, amax, ValueRange()));
-      });
+      },
+      shared);
 }
 
 void QuantizeToGpu::emit() {

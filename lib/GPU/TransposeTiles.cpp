@@ -126,7 +126,8 @@ public:
         writeWidth(getVectorWidth({source, destination})) {}
 
   void emit(StringRef name, function_ref<Value(Value)> convert,
-            function_ref<void(Kernel)> prologue, function_ref<void()> epilogue);
+            function_ref<void(Kernel)> prologue, function_ref<void()> epilogue,
+            TypeRange otherShared);
 
 private:
   Value index(int64_t value) { return createIndex(b, value); }
@@ -247,7 +248,8 @@ void TransposeEmitter::writeTile(Value k0, Value i0,
 
 void TransposeEmitter::emit(StringRef name, function_ref<Value(Value)> convert,
                             function_ref<void(Kernel)> prologue,
-                            function_ref<void()> epilogue) {
+                            function_ref<void()> epilogue,
+                            TypeRange otherShared) {
   depth = b.createOrFold<memref::DimOp>(source, 0);
   outer = b.createOrFold<memref::DimOp>(source, 1);
   isReadAligned = createIsAligned(b, source, readWidth);
@@ -256,9 +258,10 @@ void TransposeEmitter::emit(StringRef name, function_ref<Value(Value)> convert,
   Value tiles =
       arith::MulIOp::create(b, createCeilDiv(b, outer, kTile), columns);
   // One element of padding spreads a column over the banks.
-  Type type = getSharedType(b, {kTile, kTile + 1},
-                            getElementTypeOrSelf(source.getType()));
-  createKernel(b, name, tiles, type, [&](Kernel kernel) {
+  SmallVector<Type> shared{getSharedType(
+      b, {kTile, kTile + 1}, getElementTypeOrSelf(source.getType()))};
+  llvm::append_range(shared, otherShared);
+  createKernel(b, name, tiles, shared, [&](Kernel kernel) {
     thread = kernel.thread;
     tile = kernel.shared.front();
     prologue(kernel);
@@ -283,7 +286,8 @@ void moss::createTransposeKernel(ImplicitLocOpBuilder &b, StringRef name,
                                  Value source, Value destination,
                                  function_ref<Value(Value)> convert,
                                  function_ref<void(Kernel)> prologue,
-                                 function_ref<void()> epilogue) {
+                                 function_ref<void()> epilogue,
+                                 TypeRange shared) {
   TransposeEmitter(b, source, destination)
-      .emit(name, convert, prologue, epilogue);
+      .emit(name, convert, prologue, epilogue, shared);
 }

@@ -53,12 +53,13 @@ Value createIsAligned(ImplicitLocOpBuilder &b, ArrayRef<Value> memrefs,
 
 /// Launch a kernel that stores `convert(source[k, i])` to `destination[i, k]`.
 /// `convert` takes and returns scalars or vectors; `prologue` and `epilogue`
-/// run once per thread, before and after.
+/// run once per thread, before and after. Each block has the buffers `shared`,
+/// if there are any, behind its tile.
 void createTransposeKernel(
     ImplicitLocOpBuilder &b, StringRef name, Value source, Value destination,
     function_ref<Value(Value)> convert,
     function_ref<void(Kernel)> prologue = [](Kernel) {},
-    function_ref<void()> epilogue = [] {});
+    function_ref<void()> epilogue = [] {}, TypeRange shared = {});
 
 } // namespace mlir::moss
 

@@ -28,6 +28,11 @@ def MossCreateChannels : Pass<"moss-create-channels", "::mlir::gpu::GPUFuncOp"> 
     over all enclosing loops, in an i32 that they carry. Still one sequence of
     instructions; `moss-specialize-warps` separates the sides.
 
+    Micro scales that change at every iteration travel in the same slots, if the copy
+    engine can reach them (`moss-arrange-scales`): `moss.load_scales` becomes a tile
+    of the channel and a `moss.read_scales` of it after the product. If those of
+    columns do, the slot is released after they were used.
+
     ```mlir
     %a = vector.transfer_read %A[%m, %k], %pad : ...
     %b = vector.transfer_read %B[%n, %k], %pad : ...

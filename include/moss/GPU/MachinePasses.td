@@ -26,10 +26,10 @@ def MossChannelsToNVVM : Pass<"moss-channels-to-nvvm", "::mlir::gpu::GPUModuleOp
     ring in dynamic shared memory with a full and an empty mbarrier per stage;
     `put` waits for the empty barrier, arms the full one with the slot's bytes
     and starts the copies; `get` waits for the full barrier; `release` arrives on
-    the empty one, once per consumer; a tile's descriptor is computed from its
-    slot. `moss.warp_specialize` becomes a branch on the warpgroup with
-    `setmaxregister`. The pass is one of the module, where the symbol of shared
-    memory is.
+    the empty one, once per consumer, or once per warp of it if slots hold scales,
+    which threads read themselves; a tile's descriptor is computed from its slot.
+    `moss.warp_specialize` becomes a branch on the warpgroup with `setmaxregister`.
+    The pass is one of the module, where the symbol of shared memory is.
 
     ```mlir
     moss.put %ch[%i] from(%a : !moss.tensor_map<...>) at(%m), (%k) : !moss.channel<...>

@@ -54,7 +54,7 @@ def MossChooseSchedule : Pass<"moss-choose-schedule"> {
     moss.scaled_matmul #moss.accumulate<fast> lhs(...) rhs(...) outs(%c : memref<?x?xbf16>)
     // becomes, for target=sm_90a
     moss.scaled_matmul #moss.accumulate<fast> lhs(...) rhs(...) outs(%c : memref<?x?xbf16>)
-      schedule(<tile = [128, 256, 128], stages = 4, consumers = 2, raster = 8, blocks = 132>)
+      schedule(<tile = [128, 256, 128], stages = 4, consumers = 2, raster = 16, blocks = 132>)
     ```
   }];
   let options = [

@@ -21,14 +21,6 @@
 using namespace mlir;
 using namespace mlir::moss;
 
-static Value toIndex(ImplicitLocOpBuilder &b, Value i32) {
-  return arith::IndexCastOp::create(b, b.getIndexType(), i32);
-}
-
-static Value indexConstant(ImplicitLocOpBuilder &b, int64_t value) {
-  return arith::ConstantIndexOp::create(b, value);
-}
-
 /// A position along one dimension: clamped into the array, and whether it was
 /// inside; null if it is known to be.
 struct ClampedIndex {

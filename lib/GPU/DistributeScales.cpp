@@ -24,14 +24,6 @@
 using namespace mlir;
 using namespace mlir::moss;
 
-static Value toIndex(ImplicitLocOpBuilder &b, Value i32) {
-  return arith::IndexCastOp::create(b, b.getIndexType(), i32);
-}
-
-static Value indexConstant(ImplicitLocOpBuilder &b, int64_t value) {
-  return arith::ConstantIndexOp::create(b, value);
-}
-
 static int64_t getNumPositions(LoadScalesOp op) {
   return cast<VectorType>(op.getType()).getNumElements();
 }

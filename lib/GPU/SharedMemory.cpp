@@ -35,6 +35,14 @@ Value moss::i32Constant(ImplicitLocOpBuilder &b, int64_t value) {
   return arith::ConstantIntOp::create(b, value, 32);
 }
 
+Value moss::indexConstant(ImplicitLocOpBuilder &b, int64_t value) {
+  return arith::ConstantIndexOp::create(b, value);
+}
+
+Value moss::toIndex(ImplicitLocOpBuilder &b, Value i32) {
+  return arith::IndexCastOp::create(b, b.getIndexType(), i32);
+}
+
 Value moss::offsetPointer(ImplicitLocOpBuilder &b, Value pointer, Value bytes) {
   return LLVM::GEPOp::create(b, pointer.getType(), b.getI8Type(), pointer,
                              ArrayRef<LLVM::GEPArg>{bytes});

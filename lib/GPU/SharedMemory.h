@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Addresses in a kernel's dynamic shared memory.
+// Addresses in a kernel's dynamic shared memory, and numbers to compute them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,8 +27,10 @@ Value getSharedMemoryBase(ImplicitLocOpBuilder &b);
 Value offsetPointer(ImplicitLocOpBuilder &b, Value pointer, Value bytes);
 Value offsetPointer(ImplicitLocOpBuilder &b, Value pointer, int64_t bytes);
 
-/// An i32 constant.
+/// An i32 constant, an index constant, and an i32 as an index.
 Value i32Constant(ImplicitLocOpBuilder &b, int64_t value);
+Value indexConstant(ImplicitLocOpBuilder &b, int64_t value);
+Value toIndex(ImplicitLocOpBuilder &b, Value i32);
 
 } // namespace mlir::moss
 

@@ -24,11 +24,12 @@ def Moss_Dialect : Dialect {
 
     - *quantized tensors*: `quantize`, `dequantize` and `scaled_matmul` on
       tensors or memrefs say which values are FP8, at which granularity and
-      under which scales; `next_scale` predicts the scales of weights;
+      under which scales; `next_scale` predicts the scales of weights, and
+      `next_delayed_scale` takes those of other tensors from earlier calls;
     - *tiled loops*: `mma`, `rescale` and `load_scales` on tile values
       (two-dimensional vectors) say in which order the products are summed and
       where the scales are applied;
-    - *scheduled kernel*: `channel`, `put`, `get`, `release` and
+    - *scheduled kernel*: `channel`, `put`, `get`, `read_scales`, `release` and
       `warp_specialize` say who loads, who multiplies and who waits for whom.
 
     See docs/Rationale.md for why each op exists and what is left out.

@@ -14,6 +14,7 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "moss/IR/Moss.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace mlir::moss;
@@ -59,11 +60,23 @@ static std::string getKeyList(ArrayRef<HyperParameter> keys) {
   return text;
 }
 
+/// Parse `key =`, where a key must not be given twice.
+static ParseResult parseNewKey(AsmParser &parser, StringRef &key,
+                               StringSet<> &seen) {
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&key) || parser.parseEqual())
+    return failure();
+  if (!seen.insert(key).second)
+    return parser.emitError(loc) << "'" << key << "' is given twice";
+  return success();
+}
+
 static ParseResult parseHyperParameter(AsmParser &parser, OptimizerKind kind,
-                                       MutableArrayRef<HyperParameter> keys) {
+                                       MutableArrayRef<HyperParameter> keys,
+                                       StringSet<> &seen) {
   SMLoc loc = parser.getCurrentLocation();
   StringRef name;
-  if (parser.parseKeyword(&name) || parser.parseEqual())
+  if (parseNewKey(parser, name, seen))
     return failure();
   auto *key = llvm::find_if(
       keys, [&](const HyperParameter &key) { return key.name == name; });
@@ -87,8 +100,9 @@ Attribute OptimizerAttr::parse(AsmParser &parser, Type) {
     return {};
   }
   SmallVector<HyperParameter> keys = getHyperParameters(*kind);
+  StringSet<> seen;
   while (succeeded(parser.parseOptionalComma()))
-    if (parseHyperParameter(parser, *kind, keys))
+    if (parseHyperParameter(parser, *kind, keys, seen))
       return {};
   if (parser.parseGreater())
     return {};
@@ -160,10 +174,10 @@ OptimizerAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 static ParseResult parseWeightKey(AsmParser &parser, int64_t &interval,
                                   ScaleState &state, Type &master,
-                                  StringAttr &name) {
+                                  StringAttr &name, StringSet<> &seen) {
   SMLoc loc = parser.getCurrentLocation();
   StringRef key;
-  if (parser.parseKeyword(&key) || parser.parseEqual())
+  if (parseNewKey(parser, key, seen))
     return failure();
   if (key == "interval")
     return parser.parseInteger(interval);
@@ -196,8 +210,9 @@ Attribute WeightAttr::parse(AsmParser &parser, Type) {
   StringAttr name;
   if (parser.parseLess() || parser.parseAttribute(optimizer))
     return {};
+  StringSet<> seen;
   while (succeeded(parser.parseOptionalComma()))
-    if (parseWeightKey(parser, interval, state, master, name))
+    if (parseWeightKey(parser, interval, state, master, name, seen))
       return {};
   if (parser.parseGreater())
     return {};

@@ -10,6 +10,16 @@ func.func private @f() attributes {a = #moss.optimizer<sgd, beta1 = 0.5>}
 
 // -----
 
+// expected-error @+1 {{'beta1' is given twice}}
+func.func private @f() attributes {a = #moss.optimizer<adam, beta1 = 0.5, beta1 = 0.6>}
+
+// -----
+
+// expected-error @+1 {{'interval' is given twice}}
+func.func private @f() attributes {a = #moss.weight<#moss.optimizer<sgd>, interval = 5, interval = 6>}
+
+// -----
+
 // expected-error @+1 {{'adam_paper' takes no keys, but got 'beta1'}}
 func.func private @f() attributes {a = #moss.optimizer<adam_paper, beta1 = 0.5>}
 

@@ -28,6 +28,9 @@ PaddedBuffer PaddedBuffer::create(ImplicitLocOpBuilder &b, OpFoldResult rows,
   SmallVector<int64_t> shape;
   SmallVector<Value> dynamic;
   dispatchIndexOpFoldResults({rows, padded}, dynamic, shape);
+  // A view cannot begin in a buffer that is known to be empty.
+  for (int64_t &extent : shape)
+    extent = extent == 0 ? unit : extent;
   PaddedBuffer result;
   result.buffer =
       memref::AllocOp::create(b, MemRefType::get(shape, elementType), dynamic);

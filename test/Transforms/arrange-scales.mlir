@@ -80,3 +80,28 @@ func.func @unknown(%e: memref<?x5xf32, strided<[1, ?]>>, %f: memref<1x5xf32>, %p
     rhs(#blocks, %q : memref<16x640xf8E4M3FN>) micro(%f : memref<1x5xf32>) outs(%c : memref<?x16xf32>)
   return
 }
+
+// -----
+
+#groups = #moss.scheme<f8E4M3FN, micro = f8E8M0FNU, group = [1, 128], global = unit, rounding = ceil>
+
+// A view cannot begin in an empty buffer, so scales of nothing get one that is not.
+// CHECK-LABEL: func @empty(
+// CHECK:         %[[E:.*]] = memref.alloc() : memref<4x16xf8E8M0FNU>
+// CHECK:         memref.subview %[[E]][0, 0] [4, 0] [1, 1]
+// CHECK:         %[[F:.*]] = memref.alloc() : memref<16x16xf8E8M0FNU>
+// CHECK:         memref.subview %[[F]][0, 0] [0, 16] [1, 1]
+func.func @empty(%p: memref<0x512xf8E4M3FN>, %q: memref<16x512xf8E4M3FN>, %r: memref<16x0xf8E4M3FN>,
+                 %c: memref<0x16xf32>, %d: memref<16x16xf32>) {
+  %e = memref.alloc() : memref<0x4xf8E8M0FNU>
+  %f = memref.alloc() : memref<16x0xf8E8M0FNU>
+  moss.scaled_matmul #moss.accumulate<promoted(128)>
+    lhs(#groups, %p : memref<0x512xf8E4M3FN>) micro(%e : memref<0x4xf8E8M0FNU>)
+    rhs(#moss.scheme<f8E4M3FN, global = unit>, %q : memref<16x512xf8E4M3FN>) outs(%c : memref<0x16xf32>)
+  moss.scaled_matmul #moss.accumulate<promoted(128)>
+    lhs(#groups, %r : memref<16x0xf8E4M3FN>) micro(%f : memref<16x0xf8E8M0FNU>)
+    rhs(#moss.scheme<f8E4M3FN, global = unit>, %r : memref<16x0xf8E4M3FN>) outs(%d : memref<16x16xf32>)
+  memref.dealloc %e : memref<0x4xf8E8M0FNU>
+  memref.dealloc %f : memref<16x0xf8E8M0FNU>
+  return
+}

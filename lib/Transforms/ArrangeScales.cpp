@@ -33,16 +33,32 @@ static bool wantsTransposed(SchemeAttr scheme) {
   return scheme.getGroupOuter() == 1;
 }
 
+/// Whether `view` begins its allocation, whose rows are whole units, as in a
+/// PaddedBuffer. Its type does not say so where extents are dynamic.
+static bool isPaddedView(Value view) {
+  auto subview = view.getDefiningOp<memref::SubViewOp>();
+  if (!subview || !llvm::all_of(subview.getMixedOffsets(), isZeroInteger) ||
+      !subview.hasUnitStride())
+    return false;
+  auto alloc = subview.getSource().getDefiningOp<memref::AllocOp>();
+  if (!alloc || !alloc.getType().getLayout().isIdentity())
+    return false;
+  OpFoldResult length = alloc.getMixedSizes().back();
+  int64_t unit = getRowUnit(alloc.getType().getElementType());
+  if (std::optional<int64_t> constant = getConstantIntValue(length))
+    return *constant % unit == 0;
+  auto apply = cast<Value>(length).getDefiningOp<affine::AffineApplyOp>();
+  return apply && apply.getAffineMap().getResult(0).isMultipleOf(unit);
+}
+
 /// Whether `micro` is laid out as the copy engine wants: adjacent in the right
 /// direction, and known to begin at whole units in the other.
 static bool isArranged(Value micro, SchemeAttr scheme) {
-  // The pass itself makes such buffers.
   Value view = micro;
   if (auto transpose = micro.getDefiningOp<memref::TransposeOp>())
     view = transpose.getIn();
-  if (auto subview = view.getDefiningOp<memref::SubViewOp>())
-    if (subview.getSource().getDefiningOp<memref::AllocOp>())
-      return wantsTransposed(scheme) == (view != micro);
+  if (isPaddedView(view))
+    return wantsTransposed(scheme) == (view != micro);
 
   auto type = cast<MemRefType>(micro.getType());
   SmallVector<int64_t> strides;

@@ -105,3 +105,26 @@ func.func @empty(%p: memref<0x512xf8E4M3FN>, %q: memref<16x512xf8E4M3FN>, %r: me
   memref.dealloc %f : memref<16x0xf8E8M0FNU>
   return
 }
+
+// -----
+
+#blocks = #moss.scheme<f8E4M3FN, micro = f32, group = [128, 128], global = unit, rounding = ceil>
+
+// A slice of a buffer of the program need not begin at a multiple of 16 bytes, nor have
+// such rows.
+// CHECK-LABEL: func @slices(
+// CHECK-COUNT-2: linalg.copy
+func.func @slices(%p: memref<256x1024xf8E4M3FN>, %q: memref<256x1024xf8E4M3FN>, %n: index, %c: memref<256x256xf32>) {
+  %e = memref.alloc() : memref<2x12xf32>
+  %f = memref.alloc(%n) : memref<2x?xf32>
+  %s = memref.subview %e[0, 1] [2, 8] [1, 1] : memref<2x12xf32> to memref<2x8xf32, strided<[12, 1], offset: 1>>
+  %t = memref.subview %f[0, 0] [2, 8] [1, 1] : memref<2x?xf32> to memref<2x8xf32, strided<[?, 1]>>
+  // expected-remark @below {{the micro scales of the left operand are copied first}}
+  // expected-remark @below {{the micro scales of the right operand are copied first}}
+  moss.scaled_matmul #moss.accumulate<promoted(128)>
+    lhs(#blocks, %p : memref<256x1024xf8E4M3FN>) micro(%s : memref<2x8xf32, strided<[12, 1], offset: 1>>)
+    rhs(#blocks, %q : memref<256x1024xf8E4M3FN>) micro(%t : memref<2x8xf32, strided<[?, 1]>>) outs(%c : memref<256x256xf32>)
+  memref.dealloc %e : memref<2x12xf32>
+  memref.dealloc %f : memref<2x?xf32>
+  return
+}

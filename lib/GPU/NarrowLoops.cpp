@@ -21,6 +21,10 @@ namespace mlir::moss {
 using namespace mlir;
 using namespace mlir::moss;
 
+/// The largest step that is narrowed. The runtime refuses matrices whose
+/// extents are not that far below 2^31, so that no count passes it.
+static constexpr int64_t kMaxStep = 1 << 16;
+
 /// Count `loop` in i32, and cast the count for its uses.
 static void narrow(scf::ForOp loop) {
   ImplicitLocOpBuilder b(loop.getLoc(), loop);
@@ -49,7 +53,8 @@ struct NarrowLoopsPass : moss::impl::MossNarrowLoopsBase<NarrowLoopsPass> {
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](WarpSpecializeOp roles) {
       roles.walk([&](scf::ForOp loop) {
-        if (loop.getInductionVar().getType().isIndex())
+        if (loop.getInductionVar().getType().isIndex() &&
+            getConstantIntValue(loop.getStep()).value_or(0) <= kMaxStep)
           loops.push_back(loop);
       });
     });

@@ -67,6 +67,16 @@ static void checkLayout(const void *base, int64_t rowStrideBytes) {
          MOSS_INVALID_ARGUMENT);
 }
 
+/// Kernels count rows and columns in 32 bits, in steps of at most 2^16.
+static void checkExtent(int64_t extent) {
+  const int64_t limit = INT32_MAX - (1 << 16);
+  if (extent > limit)
+    fail("mossTensorMapEncode2D: the matrix has " + std::to_string(extent) +
+             " rows or columns, but kernels count to " + std::to_string(limit) +
+             "; split it",
+         MOSS_INVALID_ARGUMENT);
+}
+
 void mossTensorMapEncode2D(void *map, void *base, int64_t rows, int64_t cols,
                            int64_t rowStrideBytes, int32_t elementBytes,
                            int32_t boxRows, int32_t boxCols,
@@ -82,6 +92,8 @@ void mossTensorMapEncode2D(void *map, void *base, int64_t rows, int64_t cols,
         (cols * elementBytes + alignment - 1) / alignment * alignment;
   int dataType = getDataType(elementBytes);
   int swizzle = getSwizzle(swizzleBytes);
+  checkExtent(rows);
+  checkExtent(cols);
   checkLayout(base, rowStrideBytes);
   const uint64_t sizes[] = {static_cast<uint64_t>(cols),
                             static_cast<uint64_t>(rows)};

@@ -25,6 +25,27 @@ gpu.module @m {
     gpu.return
   }
 
+  // A sum of 0 and the step must not wrap.
+  // CHECK-LABEL: gpu.func @long_steps(
+  // CHECK:         scf.for %{{.*}} = %c0 to %{{.*}} step %c4294967296 {
+  // CHECK:           scf.for %{{.*}} step %c65536_i32 : i32 {
+  gpu.func @long_steps(%n: index, %out: memref<?xindex>) kernel {
+    %c0 = arith.constant 0 : index
+    %inner = arith.constant 65536 : index
+    %outer = arith.constant 4294967296 : index
+    moss.warp_specialize producer registers(40) {
+    } consumers(1) registers(232) (%wg) {
+      scf.for %k = %c0 to %n step %outer {
+        %end = arith.addi %k, %outer : index
+        %last = arith.minui %end, %n : index
+        scf.for %i = %k to %last step %inner {
+          memref.store %i, %out[%c0] : memref<?xindex>
+        }
+      }
+    }
+    gpu.return
+  }
+
   // Other kernels may count further.
   // CHECK-LABEL: gpu.func @other(
   // CHECK:         scf.for %{{.*}} = %c0 to %{{.*}} step %c1 {

@@ -199,7 +199,9 @@ def MossNarrowLoops : Pass<"moss-narrow-loops", "::mlir::gpu::GPUFuncOp"> {
   let description = [{
     A GPU adds and compares 64-bit numbers in two instructions each. The copy engine
     takes coordinates of 32 bits, so the loops over tiles and over K of a kernel that
-    it feeds need no more. Kernels without `moss.warp_specialize` are left alone:
+    it feeds need no more; the runtime refuses matrices that do. Loops with steps of
+    more than 2^16, as of long promotion intervals, could count past 2^31, and stay as
+    they are: they have few iterations. Kernels without `moss.warp_specialize` are left alone:
     they may walk over more elements. Upstream's `arith-int-range-narrowing` narrows
     the arithmetic on counts that it knows to be small, but not the loops.
 

@@ -177,7 +177,8 @@ MOSS_RUNTIME_EXPORT void mossCopyToHost(void *to, const void *from,
 /// `map` has room for 128 bytes and is aligned to 64. An element of 1 byte is
 /// copied as UINT8 (which FP8 needs), of 2 as BFLOAT16, of 4 as FLOAT32; parts
 /// of a box that lie outside read as zero. The map of a matrix without elements
-/// is all zeros and must not be used.
+/// is all zeros and must not be used. More than 2^31 - 2^16 - 1 rows or columns
+/// are an error, as kernels count in 32 bits.
 MOSS_RUNTIME_EXPORT void
 mossTensorMapEncode2D(void *map, void *base, int64_t rows, int64_t cols,
                       int64_t rowStrideBytes, int32_t elementBytes,

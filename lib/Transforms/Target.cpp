@@ -141,6 +141,14 @@ moss::computeKernelBudget(function_ref<InFlightDiagnostic()> emitError,
       perWave * (waves * sums.tiles + (sums.hasPartial ? 1 : 0));
   // Addresses, descriptors, scales and the epilogue need the rest.
   const int64_t overhead = 32;
+  // The assembler wants a single product to fit what a thread begins with.
+  int64_t initialRegisters = target.registers / budget.threads / 8 * 8;
+  if (perWave + overhead > initialRegisters)
+    return emitError() << "tile N = " << n << " needs " << perWave
+                       << " registers a thread for one product, but "
+                       << consumers << " consumers begin with "
+                       << initialRegisters - overhead
+                       << "; use fewer columns or fewer consumers";
   if (budget.accumulatorRegisters + overhead > budget.consumerRegisters)
     return emitError() << "the schedule needs " << budget.accumulatorRegisters
                        << " accumulator registers a thread"
@@ -282,6 +290,15 @@ static int64_t chooseRaster(const TargetInfo &target, ScaledMatmulOp op,
                                                                       : shorter;
 }
 
+/// A tile like `tile` for a given number of consumers: as many waves of 64 rows
+/// for each, but three have registers for one, of fewer columns. More than
+/// three are refused with any tile.
+static TileShape fitToConsumers(TileShape tile, int64_t consumers) {
+  if (consumers >= 3)
+    return {64 * 3, std::min<int64_t>(tile.n, 192), consumers};
+  return {tile.m / tile.consumers * consumers, tile.n, consumers};
+}
+
 ScheduleAttr moss::chooseSchedule(const TargetInfo &target, ScaledMatmulOp op,
                                   const ScheduleOverrides &overrides) {
   bool isCPU = target.kind == TargetKind::CPU;
@@ -293,6 +310,8 @@ ScheduleAttr moss::chooseSchedule(const TargetInfo &target, ScaledMatmulOp op,
   // Consumers suit a tile, so an override of the tile gets the usual two.
   if (overrides.tileM && !isCPU)
     tile.consumers = 2;
+  else if (overrides.consumers && !isCPU)
+    tile = fitToConsumers(tile, *overrides.consumers);
   int64_t tileM = overrides.tileM.value_or(tile.m);
   int64_t tileN = overrides.tileN.value_or(tile.n);
   int64_t consumers = overrides.consumers.value_or(tile.consumers);

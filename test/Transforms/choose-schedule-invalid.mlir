@@ -40,6 +40,8 @@
 // STAGED: error: option 'stages' must be below 2^31, but is 1152921504606846976
 // RUN: not moss-opt --moss-choose-schedule="tile=256,256,64 consumers=1" %s 2>&1 | FileCheck %s --check-prefix=REGISTERS
 // REGISTERS: error: 'moss.scaled_matmul' op the schedule needs 512 accumulator registers a thread, but 208 are left; use a smaller tile or more consumers
+// RUN: not moss-opt --moss-choose-schedule="tile=192,256,128 consumers=3" %s 2>&1 | FileCheck %s --check-prefix=PRODUCT
+// PRODUCT: error: 'moss.scaled_matmul' op tile N = 256 needs 128 registers a thread for one product, but 3 consumers begin with 96; use fewer columns or fewer consumers
 
 #tensor = #moss.scheme<f8E4M3FN, global = jit>
 

@@ -2,6 +2,8 @@
 // RUN: moss-opt %s --moss-choose-schedule="target=cpu" -split-input-file | FileCheck %s --check-prefix=CPU
 // RUN: moss-opt %s --moss-choose-schedule="tile=64,192,64 stages=3 consumers=1 raster=4 blocks=7" -split-input-file | FileCheck %s --check-prefix=OPTIONS
 // RUN: moss-opt %s --moss-choose-schedule="tile=256,64,128" -split-input-file | FileCheck %s --check-prefix=STAGES
+// RUN: moss-opt %s --moss-choose-schedule="consumers=3" -split-input-file | FileCheck %s --check-prefix=THREE
+// RUN: moss-opt %s --moss-choose-schedule="consumers=1" -split-input-file | FileCheck %s --check-prefix=ONE
 
 #tensor = #moss.scheme<f8E4M3FN, global = jit>
 
@@ -15,6 +17,11 @@
 // Five stages of 40,960 bytes would not fit beside the output.
 // STAGES-LABEL: func @fast(
 // STAGES: schedule(<tile = [256, 64, 128], stages = 4, consumers = 2, raster = 8, blocks = 132>)
+// A number of consumers gets a tile that suits it.
+// THREE-LABEL: func @fast(
+// THREE: schedule(<tile = [192, 192, 128], stages = 3, consumers = 3,
+// ONE-LABEL: func @fast(
+// ONE: schedule(<tile = [64, 256, 128], stages = 5, consumers = 1,
 func.func @fast(%a: tensor<?x512xf8E4M3FN>, %b: tensor<256x512xf8E4M3FN>, %c: tensor<?x256xbf16>) -> tensor<?x256xbf16> {
   %0 = moss.scaled_matmul #moss.accumulate<fast>
     lhs(#tensor, %a : tensor<?x512xf8E4M3FN>) rhs(#tensor, %b : tensor<256x512xf8E4M3FN>)

@@ -225,10 +225,15 @@ std::optional<std::string> moss::findPtxas() {
 }
 
 bool moss::asksForDelayedScales(const FP8LowerOptions &options) {
-  StringRef schemes[] = {options.scheme, options.lhsScheme, options.rhsScheme,
-                         options.global};
-  return llvm::any_of(schemes,
-                      [](StringRef text) { return text.contains("delayed"); });
+  StringRef global = options.global;
+  if (global == "delayed")
+    return true;
+  // Attributes say it themselves; of names the option decides, if it is given.
+  StringRef schemes[] = {options.scheme, options.lhsScheme, options.rhsScheme};
+  return llvm::any_of(schemes, [&](StringRef text) {
+    return text.contains("delayed") &&
+           (global.empty() || text.starts_with("#"));
+  });
 }
 
 /// The option that was given but has no effect beside the others, and why; an

@@ -130,10 +130,17 @@ static Value threadPosition(RewriterBase &rewriter, scf::ForOp innermost,
 }
 
 std::optional<VectorType> moss::getScaleTile(LoadScalesOp load) {
-  auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
-  if (!loop || loop.getBody()->getOps<MmaOp>().empty() ||
+  auto mmas = load->getBlock()->getOps<MmaOp>();
+  if (!isa<scf::ForOp>(load->getParentOp()) || mmas.empty() ||
       load.getGroupK() == 0 ||
       (load.getGroupOuter() > 1 && !readsOneGroup(load)))
+    return std::nullopt;
+  // The slot is received in front of the product.
+  Operation *mma = *mmas.begin();
+  if (llvm::any_of(load->getUsers(), [&](Operation *user) {
+        return user->getBlock() == mma->getBlock() &&
+               user->isBeforeInBlock(mma);
+      }))
     return std::nullopt;
   return getScaleTile(load.getSource().getType(), load.getGroupOuter(),
                       cast<VectorType>(load.getType()).getNumElements());

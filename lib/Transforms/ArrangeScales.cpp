@@ -136,8 +136,9 @@ private:
   static void visit(ScaledMatmulOp op, SchemeAttr scheme,
                     MutableOperandRange operand, StringRef side) {
     Value micro = operand[0].get();
+    // Scales of groups that span all rows are loaded one by one.
     if (!isa<MemRefType>(micro.getType()) || scheme.isConstantAlongK() ||
-        isArranged(micro, scheme))
+        scheme.getGroupOuter() == 0 || isArranged(micro, scheme))
       return;
     if (memref::AllocOp alloc = getOwnBuffer(micro))
       return replaceBuffer(alloc, scheme);

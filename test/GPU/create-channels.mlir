@@ -122,6 +122,34 @@ gpu.module @m {
     gpu.return
   }
 
+  // Scales that something needs before the product do not come with its operands.
+  // CHECK-LABEL: gpu.func @early(
+  // CHECK:         %[[ROWS:[a-z0-9_]+]] = moss.load_scales
+  // CHECK:         vector.broadcast %[[ROWS]]
+  // CHECK:         moss.get
+  // CHECK-NEXT:    moss.mma
+  gpu.func @early(%e: memref<128x4xf32, strided<[1, 128]>>, %a: memref<256x512xf8E4M3FN>, %c: memref<256x256xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c128 = arith.constant 128 : index
+    %c512 = arith.constant 512 : index
+    %zero = arith.constant dense<0.0> : vector<128x256xf32>
+    %pad = arith.constant 0.0 : f8E4M3FN
+    scf.for %m = %c0 to %c128 step %c128 {
+      %s = scf.for %k = %c0 to %c512 step %c128 iter_args(%d = %zero) -> (vector<128x256xf32>) {
+        %rows = moss.load_scales %e[%m, %k] bound(%c128) group [1, 128] : memref<128x4xf32, strided<[1, 128]>> -> vector<128x1xf32>
+        %ta = vector.transfer_read %a[%m, %k], %pad {in_bounds = [true, true]} : memref<256x512xf8E4M3FN>, vector<128x128xf8E4M3FN>
+        %tb = vector.transfer_read %a[%c0, %k], %pad {in_bounds = [true, true]} : memref<256x512xf8E4M3FN>, vector<256x128xf8E4M3FN>
+        %factors = vector.broadcast %rows : vector<128x1xf32> to vector<128x256xf32>
+        %p = moss.mma %ta, %tb, %zero : vector<128x128xf8E4M3FN>, vector<256x128xf8E4M3FN>, vector<128x256xf32>
+        %q = arith.mulf %p, %factors : vector<128x256xf32>
+        %t = arith.addf %d, %q : vector<128x256xf32>
+        scf.yield %t : vector<128x256xf32>
+      }
+      vector.transfer_write %s, %c[%m, %c0] {in_bounds = [true, true]} : vector<128x256xf32>, memref<256x256xf32>
+    } {moss.schedule = #schedule}
+    gpu.return
+  }
+
   // Three loops deep, as for promotion every few tiles.
   // CHECK-LABEL: gpu.func @chain(
   // CHECK:       scf.for {{.*}} iter_args(%[[I0:[a-z0-9_]+]] = %{{.*}}) -> (i32)

@@ -315,9 +315,12 @@ mlir::moss::parseSchemeOptions(const SchemeOptions &options, Location loc) {
     rhs.scheme = system->name == "two-level" && !rhs.group.empty()
                      ? StringRef("rows")
                      : StringRef(system->rhs);
+  // What is wrong with both operands is said once.
   FailureOr<SchemeAttr> lhsScheme = parseScheme(lhs, common, loc);
+  if (failed(lhsScheme))
+    return failure();
   FailureOr<SchemeAttr> rhsScheme = parseScheme(rhs, common, loc);
-  if (failed(lhsScheme) || failed(rhsScheme) ||
+  if (failed(rhsScheme) ||
       failed(checkPair(options, *lhsScheme, *rhsScheme, loc)))
     return failure();
   FailureOr<AccumulateAttr> accumulate =

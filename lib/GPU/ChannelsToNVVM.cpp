@@ -35,7 +35,8 @@ using namespace mlir::moss;
 /// is woken earlier when the barrier completes.
 static constexpr int64_t kWaitNanoseconds = 10000000;
 
-static constexpr int64_t kWarpSize = 32, kWarpsPerWarpgroup = 4;
+/// Warps of a consumer.
+static constexpr int64_t kWarpsPerWarpgroup = 4;
 
 namespace {
 /// Lowers the channel and the roles of one kernel.

@@ -75,8 +75,8 @@ void moss::createKernel(ImplicitLocOpBuilder &b, StringRef name, Value blocks,
 // Vector accesses
 //===----------------------------------------------------------------------===//
 
-static int64_t getElementBytes(Value memref) {
-  return getElementTypeOrSelf(memref.getType()).getIntOrFloatBitWidth() / 8;
+static int64_t getBytes(Value memref) {
+  return getElementBytes(getElementTypeOrSelf(memref.getType()));
 }
 
 int64_t moss::getVectorWidth(ArrayRef<Value> memrefs) {
@@ -84,7 +84,7 @@ int64_t moss::getVectorWidth(ArrayRef<Value> memrefs) {
   for (Value memref : memrefs) {
     if (!cast<MemRefType>(memref.getType()).isLastDimUnitStride())
       return 1;
-    bytes = std::max(bytes, getElementBytes(memref));
+    bytes = std::max(bytes, getBytes(memref));
   }
   return 16 / bytes;
 }
@@ -105,7 +105,7 @@ Value moss::createIsAligned(ImplicitLocOpBuilder &b, ArrayRef<Value> memrefs,
     require(metadata.getStrides()[0], width);
     require(metadata.getOffset(), width);
     Value address = memref::ExtractAlignedPointerAsIndexOp::create(b, memref);
-    require(address, width * getElementBytes(memref));
+    require(address, width * getBytes(memref));
   }
   return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, misaligned,
                                createIndex(b, 0));
@@ -233,7 +233,7 @@ void TransposeEmitter::writeTile(Value k0, Value i0,
         elements.push_back(get(c));
       auto type = VectorType::get(writeWidth, elements.front().getType());
       Value chunk = vector::FromElementsOp::create(b, type, elements);
-      int64_t bytes = writeWidth * getElementBytes(destination);
+      int64_t bytes = writeWidth * getBytes(destination);
       vector::StoreOp::create(b, convert(chunk), destination, {i, k},
                               /*nontemporal=*/false, llvm::Align(bytes));
     };

@@ -15,10 +15,10 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "moss/Transforms/Target.h"
 
 namespace mlir::moss {
 
-inline constexpr int64_t kWarpSize = 32;
 /// Threads of a block of the kernels made here.
 inline constexpr int64_t kBlockSize = 256;
 

@@ -55,9 +55,7 @@ struct Matmul {
   Value getRhs() { return op->getOperand(1 - lhsNumber); }
   Value getInit() { return op.getDpsInits().front(); }
 };
-} // namespace
 
-namespace {
 /// A matmul that stays as it is, and why.
 struct Skipped {
   linalg::LinalgOp op;

@@ -43,6 +43,9 @@ FailureOr<TargetInfo> lookupTarget(StringRef name);
 /// The names that lookupTarget knows, for diagnostics.
 StringRef getTargetNames();
 
+/// Threads of a warp, of which a warpgroup has four.
+inline constexpr int64_t kWarpSize = 32;
+
 /// One box of the output that a warpgroup stores at a time: 64 rows of 128
 /// bytes, and how many of them each warpgroup buffers.
 inline constexpr int64_t kStoreBoxRows = 64;
@@ -65,8 +68,7 @@ struct SharedMemoryLayout {
 /// Alignment of a tile of scales, as the copy engine wants it.
 inline constexpr int64_t kScaleTileAlignment = 128;
 
-/// Bytes between the scales of one stage and those of the next, of which there
-/// are tiles \p tiles; other tiles are ignored.
+/// Bytes that the scales among \p tiles, those of a slot, take of each stage.
 int64_t getScaleStageBytes(ArrayRef<VectorType> tiles);
 
 /// The layout for a ring of \p stages slots of \p stageBytes of operands and \p
@@ -109,20 +111,21 @@ TileSums getTileSums(ScaledMatmulOp op, int64_t tileK);
 SmallVector<VectorType> getScaleTiles(ScaledMatmulOp op, int64_t tileM,
                                       int64_t tileN, int64_t tileK);
 
-/// The tile of a ring, 1 x R, that holds a group along K of the micro scales \p
-/// source, of a scheme with \p groupOuter rows a group, for \p positions rows
-/// or columns of a product; nothing if there can be none. Scales of single rows
-/// must be adjacent, and are as many as the rows, at most 256. If all positions
-/// share one, the tile begins with it, and scales of groups along K must be
-/// adjacent, in rows of whole units of 16 bytes, the least that the copy engine
-/// moves.
+/// The tile of a ring, 1 x R, that holds the micro scales of one step along K
+/// for
+/// \p positions rows or columns of a product, from \p source, of a scheme with
+/// \p groupOuter rows a group; nothing if there can be none. Scales of single
+/// rows must be adjacent, and are as many as the rows, at most 256. If all
+/// positions share one, the tile holds it among its neighbors along K, a whole
+/// unit of 16 bytes, the least that the copy engine moves: these must be
+/// adjacent, in rows of whole units.
 std::optional<VectorType> getScaleTile(ShapedType source, int64_t groupOuter,
                                        int64_t positions);
 
 /// The budget of a kernel on operands of \p elementType, whose ring holds \p
-/// scaleStageBytes of scales a stage, or failure after an
-/// error that says which limit of the target the schedule exceeds, or which
-/// tile shape the matrix unit lacks.
+/// scaleStageBytes of scales a stage, or failure after an error that says which
+/// limit of the target the schedule exceeds, or which tile shape the matrix
+/// unit lacks.
 FailureOr<KernelBudget>
 computeKernelBudget(function_ref<InFlightDiagnostic()> emitError,
                     const TargetInfo &target, ScheduleAttr schedule,

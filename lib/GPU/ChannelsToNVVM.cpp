@@ -35,6 +35,9 @@ using namespace mlir::moss;
 /// is woken earlier when the barrier completes.
 static constexpr int64_t kWaitNanoseconds = 10000000;
 
+/// The bits of a position that say which slot it is.
+static constexpr int64_t kSlotMask = 0x7FFFFFFF;
+
 /// Warps of a consumer.
 static constexpr int64_t kWarpsPerWarpgroup = 4;
 
@@ -53,12 +56,12 @@ public:
 
 private:
   Value i32(int64_t value) { return i32Constant(b, value); }
+  // A position is a slot and, in its sign, the parity of its turn.
   Value getSlot(Value position) {
-    return arith::RemUIOp::create(b, position, i32(type.getStages()));
+    return arith::AndIOp::create(b, position, i32(kSlotMask));
   }
   Value getPhase(Value position) {
-    Value turn = arith::DivUIOp::create(b, position, i32(type.getStages()));
-    return arith::AndIOp::create(b, turn, i32(1));
+    return arith::ShRUIOp::create(b, position, i32(31));
   }
   /// The full (0) or empty (1) barrier of a slot.
   Value getBarrier(Value slot, int64_t kind) {
@@ -104,6 +107,7 @@ private:
   LogicalResult lowerDescriptor(TileDescriptorOp op);
   LogicalResult lowerAddress(TileAddressOp op);
   void lowerRelease(ReleaseOp release);
+  void lowerAdvance(AdvanceOp advance);
   void lowerRoles();
 
   gpu::GPUFuncOp func;
@@ -299,6 +303,20 @@ void KernelLowering::lowerRelease(ReleaseOp release) {
   release.erase();
 }
 
+/// The slot after the last one is the first again, at the next turn.
+void KernelLowering::lowerAdvance(AdvanceOp advance) {
+  b.setInsertionPoint(advance);
+  Value position = advance.getPosition();
+  Value isLast = compare(arith::CmpIPredicate::eq, getSlot(position),
+                         type.getStages() - 1);
+  Value first = arith::AndIOp::create(
+      b, arith::XOrIOp::create(b, position, i32(-1)), i32(~kSlotMask));
+  Value next = arith::AddIOp::create(b, position, i32(1));
+  advance.replaceAllUsesWith(
+      arith::SelectOp::create(b, isLast, first, next).getResult());
+  advance.erase();
+}
+
 /// Branch on the warpgroup, which a shuffle makes uniform for the assembler.
 void KernelLowering::lowerRoles() {
   // Without it the assembler may not know how many registers a thread begins
@@ -348,7 +366,8 @@ LogicalResult KernelLowering::run() {
   initialize();
   SmallVector<Operation *> users;
   func.walk([&](Operation *op) {
-    if (isa<PutOp, GetOp, ReleaseOp, TileDescriptorOp, TileAddressOp>(op))
+    if (isa<PutOp, GetOp, ReleaseOp, AdvanceOp, TileDescriptorOp,
+            TileAddressOp>(op))
       users.push_back(op);
   });
   // Descriptors and addresses go before the gets that define their tiles.
@@ -373,6 +392,8 @@ LogicalResult KernelLowering::run() {
       lowerGet(get);
     } else if (auto release = dyn_cast<ReleaseOp>(op)) {
       lowerRelease(release);
+    } else if (auto advance = dyn_cast<AdvanceOp>(op)) {
+      lowerAdvance(advance);
     }
   }
   lowerRoles();

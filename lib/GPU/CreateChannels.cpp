@@ -101,27 +101,25 @@ static FailureOr<ScheduleAttr> findSchedule(MmaOp mma) {
   return schedule;
 }
 
-/// Count the iterations of `innermost` across all loops around it, in an i32
-/// carried by each. Returns the count inside the innermost loop.
+/// Carry the position in the ring of `channel` through all loops, and advance
+/// it in each iteration of `innermost`. Returns the position inside this loop.
 static Value threadPosition(RewriterBase &rewriter, scf::ForOp innermost,
-                            Value zero) {
-  auto addCounter = [&](scf::ForOp loop, const NewYieldValuesFn &next) {
+                            Value channel, Value zero) {
+  auto addPosition = [&](scf::ForOp loop, const NewYieldValuesFn &next) {
     auto replaced = *loop.replaceWithAdditionalYields(
         rewriter, zero, /*replaceInitOperandUsesInLoop=*/false, next);
     return cast<scf::ForOp>(replaced.getOperation());
   };
-  scf::ForOp inner = addCounter(
-      innermost, [](OpBuilder &b, Location loc, ArrayRef<BlockArgument> args) {
-        Value one = arith::ConstantIntOp::create(b, loc, 1, 32);
-        Value next = arith::AddIOp::create(b, loc, args.back(), one);
-        return SmallVector<Value>{next};
-      });
+  scf::ForOp inner = addPosition(innermost, [&](OpBuilder &b, Location loc,
+                                                ArrayRef<BlockArgument> args) {
+    return SmallVector<Value>{AdvanceOp::create(b, loc, channel, args.back())};
+  });
   Value position = inner.getRegionIterArgs().back();
   while (auto parent = dyn_cast<scf::ForOp>(inner->getParentOp())) {
-    parent =
-        addCounter(parent, [&](OpBuilder &, Location, ArrayRef<BlockArgument>) {
-          return SmallVector<Value>{inner.getResults().back()};
-        });
+    parent = addPosition(parent,
+                         [&](OpBuilder &, Location, ArrayRef<BlockArgument>) {
+                           return SmallVector<Value>{inner.getResults().back()};
+                         });
     inner.getInitArgsMutable()[inner.getInitArgs().size() - 1].assign(
         parent.getRegionIterArgs().back());
     inner = parent;
@@ -234,8 +232,8 @@ static void createChannel(MmaOp mma, ArrayRef<vector::TransferReadOp> loads,
   Value channel =
       ChannelOp::create(b, ChannelType::get(b.getContext(), stages, tiles));
   Value zero = arith::ConstantIntOp::create(b, 0, 32);
-  Value position =
-      threadPosition(rewriter, cast<scf::ForOp>(mma->getParentOp()), zero);
+  Value position = threadPosition(
+      rewriter, cast<scf::ForOp>(mma->getParentOp()), channel, zero);
 
   b.setInsertionPoint(mma);
   SmallVector<Value> sources, rows, cols;

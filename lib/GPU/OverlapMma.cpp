@@ -17,7 +17,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Remarks.h"
 #include "moss/GPU/Passes.h"
 
@@ -50,35 +50,19 @@ static bool onlyAccumulates(Value registers, scf::ForOp loop) {
   return true;
 }
 
-/// Whether `position` counts the iterations of `loop` that begin with it.
-static bool countsIterations(Value position, scf::ForOp loop) {
-  auto argument = dyn_cast<BlockArgument>(position);
-  if (!argument || argument.getOwner() != loop.getBody() ||
-      argument == loop.getInductionVar())
-    return false;
-  auto next = loop.getTiedLoopYieldedValue(argument)
-                  ->get()
-                  .getDefiningOp<arith::AddIOp>();
-  return next &&
-         ((next.getLhs() == position && matchPattern(next.getRhs(), m_One())) ||
-          (next.getRhs() == position && matchPattern(next.getLhs(), m_One())));
-}
-
 namespace {
 /// What the rewrite needs of a loop.
 struct MmaLoop {
   scf::ForOp loop;
   SmallVector<NVVM::WgmmaWaitGroupSyncOp> waits;
   ReleaseOp release;
-  /// The iteration argument that is the position of the release.
-  BlockArgument position;
 };
 } // namespace
 
 /// Match a loop whose products can stay in flight; `why` is set if it has
 /// products and they cannot.
 static std::optional<MmaLoop> matchLoop(scf::ForOp loop, StringRef &why) {
-  MmaLoop match{loop, {}, {}, {}};
+  MmaLoop match{loop, {}, {}};
   bool accumulates = true;
   for (Operation &op : *loop.getBody()) {
     if (auto wait = dyn_cast<NVVM::WgmmaWaitGroupSyncOp>(op))
@@ -95,43 +79,47 @@ static std::optional<MmaLoop> matchLoop(scf::ForOp loop, StringRef &why) {
     why = "the partial sums are read in every iteration";
     return std::nullopt;
   }
-  if (!countsIterations(match.release.getPosition(), loop)) {
-    why = "the position of the released slot does not count its iterations";
-    return std::nullopt;
-  }
-  match.position = cast<BlockArgument>(match.release.getPosition());
   return match;
 }
 
-/// Release the slot before `position` if `condition` holds.
-static void releasePrevious(ImplicitLocOpBuilder &b, Value channel,
-                            Value position, Value condition) {
+/// Release the slot at `position` if `condition` holds.
+static void releaseIf(ImplicitLocOpBuilder &b, Value condition, Value channel,
+                      Value position) {
   auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
-  Value one = arith::ConstantIntOp::create(b, 1, 32);
-  ReleaseOp::create(b, channel, arith::SubIOp::create(b, position, one));
+  ReleaseOp::create(b, channel, position);
 }
 
 /// Wait for the previous iteration's products instead of this one's, release
 /// the slot they have read, and settle the last iteration after the loop.
 static void overlap(const MmaLoop &match) {
-  scf::ForOp loop = match.loop;
   ReleaseOp release = match.release;
-  ImplicitLocOpBuilder b(release.getLoc(), release);
-  Value channel = release.getChannel();
+  Value channel = release.getChannel(), position = release.getPosition();
+  ImplicitLocOpBuilder b(release.getLoc(), match.loop);
+  // The first iteration has none before it, and does not look.
+  Value none = arith::ConstantIntOp::create(b, 0, 32);
+  IRRewriter rewriter(b.getContext());
+  auto replaced = *scf::ForOp(match.loop)
+                       .replaceWithAdditionalYields(
+                           rewriter, none, /*replaceInitOperandUsesInLoop=*/
+                           false, [&](OpBuilder &, Location, auto) {
+                             return SmallVector<Value>{position};
+                           });
+  auto loop = cast<scf::ForOp>(replaced.getOperation());
+
+  b.setInsertionPoint(release);
   NVVM::WgmmaWaitGroupSyncOp::create(b, match.waits.size());
   Value notFirst =
       arith::CmpIOp::create(b, arith::CmpIPredicate::ne, loop.getInductionVar(),
                             loop.getLowerBound());
-  releasePrevious(b, channel, match.position, notFirst);
+  releaseIf(b, notFirst, channel, loop.getRegionIterArgs().back());
 
   b.setInsertionPointAfter(loop);
   NVVM::WgmmaWaitGroupSyncOp::create(b, 0);
   Value ran = arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
                                     loop.getLowerBound(), loop.getUpperBound());
-  unsigned index = match.position.getArgNumber() - loop.getNumInductionVars();
-  releasePrevious(b, channel, loop.getResult(index), ran);
+  releaseIf(b, ran, channel, loop.getResults().back());
 
   for (NVVM::WgmmaWaitGroupSyncOp wait : match.waits)
     wait.erase();

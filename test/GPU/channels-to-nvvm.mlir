@@ -37,11 +37,10 @@ gpu.module @m {
   // CHECK:             nvvm.elect.sync
   // CHECK:             scf.if
   //                      The empty barrier completes a phase less than the full one.
-  // CHECK:               %[[SLOT:[a-z0-9_]+]] = arith.remui %[[I]], %c3_i32
+  // CHECK:               %[[SLOT:[a-z0-9_]+]] = arith.andi %[[I]], %c2147483647_i32
   // CHECK:               %[[FULLS:[a-z0-9_]+]] = llvm.getelementptr %[[SMEM]][69632]
   // CHECK:               %[[FULL:[a-z0-9_]+]] = llvm.getelementptr %[[FULLS]][%[[OFF:[a-z0-9_]+]]]
-  // CHECK:               %[[TURN:[a-z0-9_]+]] = arith.divui %[[I]], %c3_i32
-  // CHECK:               %[[PHASE:[a-z0-9_]+]] = arith.andi %[[TURN]], %c1_i32
+  // CHECK:               %[[PHASE:[a-z0-9_]+]] = arith.shrui %[[I]], %c31_i32
   // CHECK:               %[[OTHER:[a-z0-9_]+]] = arith.xori %[[PHASE]], %c1_i32
   // CHECK:               %[[EMPTIES:[a-z0-9_]+]] = llvm.getelementptr %[[SMEM]][69656]
   // CHECK:               %[[EMPTY:[a-z0-9_]+]] = llvm.getelementptr %[[EMPTIES]][%{{.*}}]
@@ -113,6 +112,28 @@ gpu.module @m {
       %a = moss.tile_address %t#2 : vector<1x64xf32>
       memref.store %a, %out[%wg] : memref<?xi32>
       moss.release %ch[%i] : !scaled
+    }
+    gpu.return
+  }
+
+  // The third slot is the last: what follows is the first, at a turn of the other
+  // parity, which is the sign.
+  // CHECK-LABEL: gpu.func @advance(
+  // CHECK-SAME:  %[[I:[a-z0-9_]+]]: i32
+  // CHECK:         } else {
+  // CHECK:           %[[SLOT:[a-z0-9_]+]] = arith.andi %[[I]], %c2147483647_i32
+  // CHECK:           %[[LAST:[a-z0-9_]+]] = arith.cmpi eq, %[[SLOT]], %c2_i32
+  // CHECK:           %[[NOT:[a-z0-9_]+]] = arith.xori %[[I]], %c-1_i32
+  // CHECK:           %[[FIRST:[a-z0-9_]+]] = arith.andi %[[NOT]], %c-2147483648_i32
+  // CHECK:           %[[NEXT:[a-z0-9_]+]] = arith.addi %[[I]], %c1_i32
+  // CHECK:           %[[RESULT:[a-z0-9_]+]] = arith.select %[[LAST]], %[[FIRST]], %[[NEXT]]
+  // CHECK:           memref.store %[[RESULT]]
+  gpu.func @advance(%i: i32, %out: memref<?xi32>) kernel {
+    %ch = moss.channel : !channel
+    moss.warp_specialize producer registers(40) {
+    } consumers(2) registers(232) (%wg) {
+      %next = moss.advance %ch[%i] : !channel
+      memref.store %next, %out[%wg] : memref<?xi32>
     }
     gpu.return
   }

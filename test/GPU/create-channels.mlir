@@ -3,7 +3,7 @@
 #schedule = #moss.schedule<tile = [128, 256, 128], stages = 4, consumers = 2, raster = 8, blocks = 132>
 
 gpu.module @m {
-  // The position in the ring counts the iterations of both loops.
+  // The position in the ring advances through the iterations of both loops.
   // CHECK-LABEL: gpu.func @simple(
   // CHECK-SAME:  %[[A:[a-z0-9_]+]]: memref<?x?xf8E4M3FN>, %[[B:[a-z0-9_]+]]: memref<?x?xf8E5M2>
   // CHECK-DAG:   %[[CH:[a-z0-9_]+]] = moss.channel : <4 x (vector<128x128xf8E4M3FN>, vector<256x128xf8E5M2>)>
@@ -15,7 +15,7 @@ gpu.module @m {
   // CHECK-NEXT:      %[[T:[a-z0-9_]+]]:2 = moss.get %[[CH]][%[[I]]]
   // CHECK-NEXT:      %[[P:[a-z0-9_]+]] = moss.mma %[[T]]#0, %[[T]]#1, %[[C]]
   // CHECK-NEXT:      moss.release %[[CH]][%[[I]]]
-  // CHECK:           %[[NEXT:[a-z0-9_]+]] = arith.addi %[[I]], %{{.*}} : i32
+  // CHECK:           %[[NEXT:[a-z0-9_]+]] = moss.advance %[[CH]][%[[I]]]
   // CHECK:           scf.yield %[[P]], %[[NEXT]]
   // CHECK:         }
   // CHECK:         vector.transfer_write %[[SUM]]#0
@@ -156,7 +156,7 @@ gpu.module @m {
   // CHECK:         scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %[[I1:[a-z0-9_]+]] = %[[I0]])
   // CHECK:           %[[IN:[a-z0-9_]+]]:2 = scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %[[I2:[a-z0-9_]+]] = %[[I1]])
   // CHECK:             moss.put %{{.*}}[%[[I2]]]
-  // CHECK:             %[[NEXT:[a-z0-9_]+]] = arith.addi %[[I2]]
+  // CHECK:             %[[NEXT:[a-z0-9_]+]] = moss.advance %{{.*}}[%[[I2]]]
   // CHECK:             scf.yield %{{.*}}, %[[NEXT]]
   // CHECK:           }
   // CHECK:           scf.yield %{{.*}}, %[[IN]]#1

@@ -9,7 +9,7 @@ gpu.module @m {
   // iteration before is released.
   // CHECK-LABEL: gpu.func @two_waves(
   // CHECK-SAME:  %[[CH:[a-z0-9_]+]]: !moss.channel<{{.*}}>, %[[K:[a-z0-9_]+]]: index, %[[I0:[a-z0-9_]+]]: i32
-  // CHECK:       %[[LOOP:[a-z0-9_]+]]:3 = scf.for %[[IV:[a-z0-9_]+]] = %[[C0:[a-z0-9_]+]] to %[[K]] {{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %[[I:[a-z0-9_]+]] = %[[I0]])
+  // CHECK:       %[[LOOP:[a-z0-9_]+]]:4 = scf.for %[[IV:[a-z0-9_]+]] = %[[C0:[a-z0-9_]+]] to %[[K]] {{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %[[I:[a-z0-9_]+]] = %[[I0]], %[[PREVIOUS:[a-z0-9_]+]] = %{{.*}})
   // CHECK:         nvvm.wgmma.commit.group.sync.aligned
   // CHECK-NOT:     nvvm.wgmma.wait
   // CHECK:         nvvm.wgmma.commit.group.sync.aligned
@@ -17,24 +17,20 @@ gpu.module @m {
   // CHECK:         nvvm.wgmma.wait.group.sync.aligned 2
   // CHECK-NEXT:    %[[NOTFIRST:[a-z0-9_]+]] = arith.cmpi ne, %[[IV]], %[[C0]]
   // CHECK-NEXT:    scf.if %[[NOTFIRST]] {
-  // CHECK-NEXT:      %[[ONE:[a-z0-9_]+]] = arith.constant 1 : i32
-  // CHECK-NEXT:      %[[PREVIOUS:[a-z0-9_]+]] = arith.subi %[[I]], %[[ONE]]
   // CHECK-NEXT:      moss.release %[[CH]][%[[PREVIOUS]]]
   // CHECK-NEXT:    }
   // CHECK-NOT:     moss.release
-  // CHECK:         scf.yield
+  // CHECK:         scf.yield {{.*}}, %[[I]] :
   // CHECK-NEXT:  }
   // CHECK-NEXT:  nvvm.wgmma.wait.group.sync.aligned 0
   // CHECK-NEXT:  %[[RAN:[a-z0-9_]+]] = arith.cmpi ult, %[[C0]], %[[K]]
   // CHECK-NEXT:  scf.if %[[RAN]] {
-  // CHECK:         %[[LAST:[a-z0-9_]+]] = arith.subi %[[LOOP]]#2, %{{.*}}
-  // CHECK-NEXT:    moss.release %[[CH]][%[[LAST]]]
+  // CHECK-NEXT:    moss.release %[[CH]][%[[LOOP]]#3]
   // CHECK-NEXT:  }
   // CHECK:       vector.transfer_write %[[LOOP]]#0
   gpu.func @two_waves(%ch: !channel, %K: index, %i0: i32, %d: i64, %out: memref<4xf32>) kernel {
     %c0 = arith.constant 0 : index
     %c32 = arith.constant 32 : index
-    %c1_i32 = arith.constant 1 : i32
     %zero = arith.constant dense<0.0> : vector<4xf32>
     %undef = llvm.mlir.poison : !regs
     // expected-remark @+1 {{products of one iteration overlap with the next}}
@@ -54,7 +50,7 @@ gpu.module @m {
       %q0 = llvm.extractvalue %q[0] : !regs
       %b1 = vector.from_elements %q0, %q0, %q0, %q0 : vector<4xf32>
       moss.release %ch[%i] : !channel
-      %next = arith.addi %i, %c1_i32 : i32
+      %next = moss.advance %ch[%i] : !channel
       scf.yield %a1, %b1, %next : vector<4xf32>, vector<4xf32>, i32
     }
     vector.transfer_write %0#0, %out[%c0] : vector<4xf32>, memref<4xf32>
@@ -71,7 +67,6 @@ gpu.module @m {
   gpu.func @promoted(%ch: !channel, %K: index, %i0: i32, %d: i64) kernel {
     %c0 = arith.constant 0 : index
     %c32 = arith.constant 32 : index
-    %c1_i32 = arith.constant 1 : i32
     %zero = arith.constant dense<0.0> : vector<4xf32>
     %undef = llvm.mlir.undef : !regs
     // expected-remark @+1 {{every iteration waits for its products: the partial sums are read in every iteration}}
@@ -83,7 +78,7 @@ gpu.module @m {
       %v = vector.from_elements %p0, %p0, %p0, %p0 : vector<4xf32>
       %a1 = arith.addf %a, %v : vector<4xf32>
       moss.release %ch[%i] : !channel
-      %next = arith.addi %i, %c1_i32 : i32
+      %next = moss.advance %ch[%i] : !channel
       scf.yield %a1, %next : vector<4xf32>, i32
     }
     gpu.return
@@ -96,7 +91,6 @@ gpu.module @m {
   gpu.func @read_late(%ch: !channel, %K: index, %i0: i32, %d: i64, %s0: !regs, %out: memref<f32>) kernel {
     %c0 = arith.constant 0 : index
     %c32 = arith.constant 32 : index
-    %c1_i32 = arith.constant 1 : i32
     // expected-remark @+1 {{every iteration waits for its products: the partial sums are read in every iteration}}
     %0:2 = scf.for %k = %c0 to %K step %c32 iter_args(%s = %s0, %i = %i0) -> (!regs, i32) {
       %p = nvvm.wgmma.mma_async %d, %d, %s, #nvvm.shape<m = 64, n = 8, k = 32>, D [<f32>, #nvvm.wgmma_scale_out<one>], A [<e4m3>, #nvvm.wgmma_scale_in<one>, #nvvm.mma_layout<row>], B [<e4m3>, #nvvm.wgmma_scale_in<one>, #nvvm.mma_layout<col>] : !regs -> !regs
@@ -105,34 +99,8 @@ gpu.module @m {
       %x = llvm.extractvalue %s[0] : !regs
       memref.store %x, %out[] : memref<f32>
       moss.release %ch[%i] : !channel
-      %next = arith.addi %i, %c1_i32 : i32
+      %next = moss.advance %ch[%i] : !channel
       scf.yield %p, %next : !regs, i32
-    }
-    gpu.return
-  }
-
-  // Without a position that counts iterations the slot before is unknown.
-  // CHECK-LABEL: gpu.func @no_position(
-  // CHECK-COUNT-2: nvvm.wgmma.wait.group.sync.aligned 0
-  // CHECK-NOT:     nvvm.wgmma.wait
-  gpu.func @no_position(%ch: !channel, %K: i32, %i0: i32, %d: i64, %s0: !regs) kernel {
-    %c0 = arith.constant 0 : i32
-    %c1 = arith.constant 1 : i32
-    // expected-remark @+1 {{every iteration waits for its products: the position of the released slot does not count its iterations}}
-    %0 = scf.for %k = %c0 to %K step %c1 iter_args(%s = %s0) -> (!regs) : i32 {
-      %p = nvvm.wgmma.mma_async %d, %d, %s, #nvvm.shape<m = 64, n = 8, k = 32>, D [<f32>, #nvvm.wgmma_scale_out<one>], A [<e4m3>, #nvvm.wgmma_scale_in<one>, #nvvm.mma_layout<row>], B [<e4m3>, #nvvm.wgmma_scale_in<one>, #nvvm.mma_layout<col>] : !regs -> !regs
-      nvvm.wgmma.commit.group.sync.aligned
-      nvvm.wgmma.wait.group.sync.aligned 0
-      moss.release %ch[%k] : !channel
-      scf.yield %p : !regs
-    }
-    // expected-remark @+1 {{the position of the released slot does not count its iterations}}
-    %1:2 = scf.for %k = %c0 to %K step %c1 iter_args(%s = %s0, %i = %i0) -> (!regs, i32) : i32 {
-      %p = nvvm.wgmma.mma_async %d, %d, %s, #nvvm.shape<m = 64, n = 8, k = 32>, D [<f32>, #nvvm.wgmma_scale_out<one>], A [<e4m3>, #nvvm.wgmma_scale_in<one>, #nvvm.mma_layout<row>], B [<e4m3>, #nvvm.wgmma_scale_in<one>, #nvvm.mma_layout<col>] : !regs -> !regs
-      nvvm.wgmma.commit.group.sync.aligned
-      nvvm.wgmma.wait.group.sync.aligned 0
-      moss.release %ch[%i] : !channel
-      scf.yield %p, %k : !regs, i32
     }
     gpu.return
   }

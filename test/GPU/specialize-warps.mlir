@@ -20,7 +20,7 @@ gpu.module @m {
   // CHECK-NEXT:      scf.for {{.*}} iter_args(%[[I1:[a-z0-9_]+]] = %[[I0]]) -> (i32) {
   // CHECK-NEXT:        scf.for {{.*}} iter_args(%[[I2:[a-z0-9_]+]] = %[[I1]]) -> (i32) {
   // CHECK-NEXT:          moss.put %[[CH]][%[[I2]]]
-  // CHECK-NEXT:          arith.addi %[[I2]]
+  // CHECK-NEXT:          moss.advance %[[CH]][%[[I2]]]
   // CHECK-NEXT:          scf.yield
   // CHECK-NEXT:        }
   // CHECK-NEXT:        scf.yield
@@ -55,8 +55,7 @@ gpu.module @m {
           %t:2 = moss.get %ch[%i2] : !channel -> !a, !b
           %q = moss.mma %t#0, %t#1, %x : !a, !b, !c
           moss.release %ch[%i2] : !channel
-          %c1_i32 = arith.constant 1 : i32
-          %next = arith.addi %i2, %c1_i32 : i32
+          %next = moss.advance %ch[%i2] : !channel
           scf.yield %q, %next : !c, i32
         }
         %sum = arith.addf %d, %p#0 : !c

@@ -60,6 +60,8 @@ func.func @kernel(%a: memref<?x?xf8E4M3FN>, %i: i32, %m: index) {
     %t = moss.get %ch[%i] : !moss.channel<4 x (vector<128x128xf8E4M3FN>)> -> vector<128x128xf8E4M3FN>
     // CHECK: moss.release
     moss.release %ch[%i] : !moss.channel<4 x (vector<128x128xf8E4M3FN>)>
+    // CHECK: moss.advance %{{.*}}[%{{.*}}] : <4 x
+    %next = moss.advance %ch[%i] : !moss.channel<4 x (vector<128x128xf8E4M3FN>)>
   }
   // CHECK: moss.encode_tensor_map %{{.*}} : memref<?x?xf8E4M3FN> -> <128x128xf8E4M3FN, swizzle = 128>
   %map = moss.encode_tensor_map %a : memref<?x?xf8E4M3FN> -> !moss.tensor_map<128x128xf8E4M3FN, swizzle = 128>

@@ -32,11 +32,12 @@ def Moss_ChannelOp : Moss_Op<"channel"> {
 def Moss_PutOp : Moss_Op<"put", [SameVariadicOperandSize]> {
   let summary = "fill a slot of a channel with tiles of global memory";
   let description = [{
-    Waits until slot `position mod stages` is empty, then starts copies of one
+    Waits until the slot at `position` is empty, then starts copies of one
     tile per tile type of the channel, from `sources[i]` at row `rows[i]` and
     column `cols[i]`, and makes the slot full when all bytes have arrived.
-    Elements past the bounds of a source read as zero. `position` counts the
-    slots put so far and must be the one of the `get` that receives the tiles.
+    Elements past the bounds of a source read as zero. `position` must be that of
+    the `get` that receives the tiles: 0 for the first slots put, and what
+    `moss.advance` makes of the one before for every other.
 
     ```mlir
     moss.put %ch[%i] from(%A, %B : memref<?x?xf8E4M3FN>, memref<?x?xf8E4M3FN>) at(%m, %n), (%k, %k)
@@ -59,7 +60,7 @@ def Moss_PutOp : Moss_Op<"put", [SameVariadicOperandSize]> {
 def Moss_GetOp : Moss_Op<"get"> {
   let summary = "wait for a slot of a channel and receive its tiles";
   let description = [{
-    Waits until slot `position mod stages` is full and yields its tiles. They
+    Waits until the slot at `position` is full and yields its tiles. They
     stay in shared memory, so every use must come before the `release` of the
     same position, which must follow on every path.
 
@@ -79,7 +80,7 @@ def Moss_GetOp : Moss_Op<"get"> {
 def Moss_ReleaseOp : Moss_Op<"release"> {
   let summary = "mark a slot of a channel as empty again";
   let description = [{
-    Says that this consumer has read slot `position mod stages`. The slot is
+    Says that this consumer has read the slot at `position`. The slot is
     empty when every consumer has said so.
 
     ```mlir
@@ -88,6 +89,23 @@ def Moss_ReleaseOp : Moss_Op<"release"> {
   }];
   let arguments = (ins
     Arg<Moss_ChannelType, "", [MemRead, MemWrite]>:$channel, I32:$position);
+  let assemblyFormat = "$channel `[` $position `]` attr-dict `:` type($channel)";
+}
+
+def Moss_AdvanceOp : Moss_Op<"advance", [Pure]> {
+  let summary = "the position in a channel's ring after another";
+  let description = [{
+    Positions say which slot of the ring it is, and the parity of how often the ring
+    has come around. The first is 0, and others have no meaning as numbers: slots and
+    turns would have to be divided out of a count, at the head of each step, by
+    operations that wait for each other.
+
+    ```mlir
+    %next = moss.advance %ch[%i] : !moss.channel<4 x (vector<128x128xf8E4M3FN>)>
+    ```
+  }];
+  let arguments = (ins Moss_ChannelType:$channel, I32:$position);
+  let results = (outs I32:$next);
   let assemblyFormat = "$channel `[` $position `]` attr-dict `:` type($channel)";
 }
 

@@ -68,7 +68,7 @@ struct DistributeMma : DistributePattern<MmaOp> {
     Value zero = i32Constant(b, 0);
     Value rhs = TileDescriptorOp::create(b, op.getRhs(), zero);
     SmallVector<Value> fragments;
-    Value registers;
+    Value registers = findPreviousRegisters(op, layout.getFragmentType());
     for (int64_t wave = 0; wave < layout.getNumWaves(); ++wave) {
       Value row = distribution.getWaveRow(b, layout, wave);
       Value lhs = TileDescriptorOp::create(b, op.getLhs(), row);
@@ -82,16 +82,40 @@ struct DistributeMma : DistributePattern<MmaOp> {
   }
 
 private:
+  /// The registers of the last products before `op` in its block, if they are
+  /// as many as a `fragment`, or null.
+  static Value findPreviousRegisters(MmaOp op, VectorType fragment) {
+    for (Operation *other = op->getPrevNode(); other;
+         other = other->getPrevNode())
+      if (auto mma = dyn_cast<NVVM::WgmmaMmaAsyncOp>(other))
+        return mma.getResults().getType() == getRegisters(fragment)
+                   ? mma.getResults()
+                   : Value();
+    return {};
+  }
+
+  static LLVM::LLVMStructType getRegisters(VectorType fragment) {
+    return LLVM::LLVMStructType::getLiteral(
+        fragment.getContext(), SmallVector<Type>(fragment.getNumElements(),
+                                                 fragment.getElementType()));
+  }
+
+  /// Whether threads read tiles of the slot that holds the operands of `op`.
+  static bool readsScales(MmaOp op) {
+    auto get = op.getLhs().getDefiningOp<GetOp>();
+    return get &&
+           llvm::any_of(get.getChannel().getType().getTiles(),
+                        [](VectorType tile) { return isScaleTile(tile); });
+  }
+
   /// The chain of wgmma over the tile's K, as a list of registers. `acc` is
-  /// null for zero; then the chain overwrites the `previous` wave's registers,
-  /// if there are any. The assembler cannot tell that it should: it would let
-  /// sums of one wave wait for the products of the next, and spill both.
+  /// null for zero; then the chain overwrites the `previous` products'
+  /// registers, if there are any. The assembler cannot tell that it should: it
+  /// would let sums of one wave wait for the products of the next, and spill
+  /// both.
   static Value emitWave(ImplicitLocOpBuilder &b, MmaOp op, Value lhs, Value rhs,
                         Value acc, Value previous, FragmentLayout layout) {
-    VectorType fragment = layout.getFragmentType();
-    auto registers = LLVM::LLVMStructType::getLiteral(
-        b.getContext(), SmallVector<Type>(fragment.getNumElements(),
-                                          fragment.getElementType()));
+    auto registers = getRegisters(layout.getFragmentType());
     Value sum = previous;
     if (acc)
       sum = packRegisters(b, acc, registers);
@@ -114,6 +138,10 @@ private:
           NVVM::MMAIntOverflowAttr());
     }
     NVVM::WgmmaGroupSyncAlignedOp::create(b);
+    // Reads of scales come next. The assembler would move them in front of all
+    // products but the first, which then wait for memory.
+    if (readsScales(op))
+      NVVM::SyncWarpOp::create(b, i32Constant(b, -1));
     NVVM::WgmmaWaitGroupSyncOp::create(b, 0);
     return sum;
   }

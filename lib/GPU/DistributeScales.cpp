@@ -166,12 +166,15 @@ private:
 };
 } // namespace
 
-/// The waits for products before `op`, one for each wave. Reading while a wave
-/// multiplies takes no time of its own.
+/// The waits for products of the slot that `op` reads, one for each wave.
+/// Reading while a wave multiplies takes no time of its own.
 SmallVector<Operation *> DistributeReadScales::findWaits(ReadScalesOp op) {
   SmallVector<Operation *> waits;
-  for (Operation &other :
-       llvm::make_range(op->getBlock()->begin(), op->getIterator()))
+  Operation *get = op.getTile().getDefiningOp();
+  Block::iterator first = get && get->getBlock() == op->getBlock()
+                              ? get->getIterator()
+                              : op->getBlock()->begin();
+  for (Operation &other : llvm::make_range(first, op->getIterator()))
     if (isa<NVVM::WgmmaWaitGroupSyncOp>(other))
       waits.push_back(&other);
   return waits;

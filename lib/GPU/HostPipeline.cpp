@@ -129,6 +129,7 @@ void moss::addKernelToThreadsPasses(OpPassManager &pm) {
   pm.addPass(createCSEPass());
   OpPassManager &modulePM = pm.nest<gpu::GPUModuleOp>();
   modulePM.addNestedPass<gpu::GPUFuncOp>(createMossNarrowLoops());
+  modulePM.addNestedPass<gpu::GPUFuncOp>(createMossUnrollSteps());
   modulePM.addPass(createMossDistributeTiles());
   modulePM.addPass(createCanonicalizerPass());
   modulePM.addPass(createCSEPass());

@@ -11,10 +11,11 @@
 // FAST:     wait for a slot: 1
 // FAST:     product wgmma.mma_async.sync.aligned.m64n256k32.f32.e4m3.e5m2: 4
 
-// Two waves of 64 x 128; 64 elements a wave and thread are added.
-// PROMOTED: floating point add.rn.f32: 128
-// PROMOTED: wait for a slot: 1
-// PROMOTED: product wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e5m2: 8
+// Four steps in an iteration, of two waves of 64 x 128 each; 64 elements a wave and
+// thread are added.
+// PROMOTED: floating point add.rn.f32: 512
+// PROMOTED: wait for a slot: 4
+// PROMOTED: product wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e5m2: 32
 
 // The whole kernel: one entry, registers and arrivals by role, stores by the
 // copy engine, and the scales after the loop.

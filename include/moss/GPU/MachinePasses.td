@@ -216,4 +216,44 @@ def MossNarrowLoops : Pass<"moss-narrow-loops", "::mlir::gpu::GPUFuncOp"> {
                            "::mlir::scf::SCFDialect"];
 }
 
+//===----------------------------------------------------------------------===//
+// moss-unroll-steps
+//===----------------------------------------------------------------------===//
+
+def MossUnrollSteps : Pass<"moss-unroll-steps", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Unroll loops over K whose steps wait for their products";
+  let description = [{
+    Where partial sums leave the matrix unit, each step along K ends with
+    additions. Between them and the next product, a consumer waits for a slot and
+    computes where its tiles are. Of steps in one block, the assembler moves this
+    ahead of the additions. So four steps become one iteration, or two if scales
+    of columns are read, which take more registers, or if the number of steps is no
+    multiple of four. It must be known: a rest would be a second copy of the loop.
+    Loops whose products stay in flight (`moss-overlap-mma`) have nothing to gain, and
+    are left alone, as those are that hold several products already.
+
+    ```mlir
+    scf.for %k = %c0 to %c4096 step %c128 iter_args(%sum = %zero, %i = %i0) {
+      %t:2 = moss.get %ch[%i] : ...
+      %p = moss.mma %t#0, %t#1, %zero : ...
+      moss.release %ch[%i] : ...
+      %next = arith.addf %sum, %p : vector<192x128xf32>
+      %j = moss.advance %ch[%i] : ...
+      scf.yield %next, %j : ...
+    }
+    // becomes
+    scf.for %k = %c0 to %c4096 step %c512 iter_args(%sum = %zero, %i = %i0) {
+      %t:2 = moss.get %ch[%i] : ...
+      ...
+      %j = moss.advance %ch[%i] : ...
+      %u:2 = moss.get %ch[%j] : ...
+      ...
+    }
+    ```
+  }];
+  let statistics = [Statistic<"numUnrolled", "unrolled", "Number of loops">];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 #endif // MOSS_GPU_MACHINEPASSES_TD

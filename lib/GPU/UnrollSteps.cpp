@@ -1,0 +1,85 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Unrolls loops over K whose steps wait for their products.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Utils/Utils.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
+#include "moss/GPU/Passes.h"
+
+namespace mlir::moss {
+#define GEN_PASS_DEF_MOSSUNROLLSTEPS
+#include "moss/GPU/Passes.h.inc"
+} // namespace mlir::moss
+
+using namespace mlir;
+using namespace mlir::moss;
+
+/// Whether each iteration of `loop` is one step that waits for its products:
+/// they start from zero, so that their sums are read.
+static bool waitsForProducts(scf::ForOp loop) {
+  auto mmas = loop.getBody()->getOps<MmaOp>();
+  return llvm::hasSingleElement(mmas) &&
+         matchPattern((*mmas.begin()).getAcc(), m_AnyZeroFloat());
+}
+
+/// Whether threads read a scale for each column in `loop`: many registers, of
+/// which more steps at a time need more than there are.
+static bool readsColumns(scf::ForOp loop) {
+  return llvm::any_of(
+      loop.getBody()->getOps<ReadScalesOp>(), [](ReadScalesOp read) {
+        return !read.getIndex() &&
+               cast<VectorType>(read.getScales().getType()).getDimSize(0) == 1;
+      });
+}
+
+namespace {
+struct UnrollStepsPass : moss::impl::MossUnrollStepsBase<UnrollStepsPass> {
+  void runOnOperation() override {
+    SmallVector<scf::ForOp> loops;
+    getOperation().walk([&](WarpSpecializeOp roles) {
+      roles.getConsumer().walk([&](scf::ForOp loop) {
+        if (waitsForProducts(loop))
+          loops.push_back(loop);
+      });
+    });
+    for (scf::ForOp loop : loops)
+      if (failed(unroll(loop)))
+        return signalPassFailure();
+  }
+
+private:
+  LogicalResult unroll(scf::ForOp loop) {
+    auto named = [](StringRef name) {
+      return remark::RemarkOpts::name(name).category("moss-unroll-steps");
+    };
+    std::optional<APInt> count = loop.getStaticTripCount();
+    if (!count) {
+      remark::missed(loop.getLoc(), named("dynamic"))
+          << "steps are not unrolled: how many there are is not known";
+      return success();
+    }
+    uint64_t factor = readsColumns(loop) ? 2 : 4;
+    while (count->urem(factor) != 0)
+      factor /= 2;
+    if (factor == 1) {
+      remark::missed(loop.getLoc(), named("odd"))
+          << "steps are not unrolled: their number is odd";
+      return success();
+    }
+    remark::passed(loop.getLoc(), named("unrolled"))
+        << (Twine(factor) + " steps are one iteration").str();
+    ++numUnrolled;
+    return loopUnrollByFactor(loop, factor);
+  }
+};
+} // namespace

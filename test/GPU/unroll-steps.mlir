@@ -1,0 +1,168 @@
+// RUN: moss-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(moss-unroll-steps)))" | FileCheck %s
+// RUN: moss-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(moss-unroll-steps)))" --remark-format=emitRemark --remarks-filter="moss.*" -verify-diagnostics
+
+!a = vector<192x128xf8E4M3FN>
+!b = vector<128x128xf8E4M3FN>
+!c = vector<192x128xf32>
+!channel = !moss.channel<4 x (!a, !b)>
+!scaled = !moss.channel<4 x (!a, !b, vector<1x192xf32>, vector<1x128xf32>)>
+
+gpu.module @m {
+  // Four steps of 128 are one iteration, at four positions. The producer's loop and
+  // the loop over tiles stay as they are.
+  // CHECK-LABEL: gpu.func @promoted(
+  // CHECK:       producer registers
+  // CHECK:         scf.for {{.*}} step %c128_i32
+  // CHECK:       consumers(3)
+  // CHECK:         scf.for {{.*}} step %c192_i32
+  // CHECK:           %[[STEP:[a-z0-9_]+]] = arith.constant 512 : i32
+  // CHECK:           scf.for {{.*}} step %[[STEP]] iter_args(%[[SUM:[a-z0-9_]+]] = %{{.*}}, %[[I:[a-z0-9_]+]] = %{{.*}})
+  // CHECK:             %[[T:[a-z0-9_]+]]:2 = moss.get %[[CH:[a-z0-9_]+]][%[[I]]]
+  // CHECK:             %[[P:[a-z0-9_]+]] = moss.mma %[[T]]#0, %[[T]]#1, %[[ZERO:[a-z0-9_]+]]
+  // CHECK:             moss.release %[[CH]][%[[I]]]
+  // CHECK:             %[[SUM1:[a-z0-9_]+]] = arith.addf %[[SUM]], %[[P]]
+  // CHECK:             %[[J:[a-z0-9_]+]] = moss.advance %[[CH]][%[[I]]]
+  // CHECK:             moss.get %[[CH]][%[[J]]]
+  // CHECK:             moss.mma {{.*}}, %[[ZERO]]
+  // CHECK:             moss.release %[[CH]][%[[J]]]
+  // CHECK:             arith.addf %[[SUM1]]
+  // CHECK-COUNT-2:     moss.mma
+  // CHECK-NOT:         moss.mma
+  // CHECK:             scf.yield
+  gpu.func @promoted(%ch: !channel, %map_a: !moss.tensor_map<192x128xf8E4M3FN, swizzle = 128>,
+                     %map_b: !moss.tensor_map<128x128xf8E4M3FN, swizzle = 128>, %i0: i32, %c0: index, %M: i32) kernel {
+    %c0_i32 = arith.constant 0 : i32
+    %c128_i32 = arith.constant 128 : i32
+    %c192_i32 = arith.constant 192 : i32
+    %c4096_i32 = arith.constant 4096 : i32
+    %zero = arith.constant dense<0.0> : !c
+    moss.warp_specialize producer registers(24) {
+      %0 = scf.for %k = %c0_i32 to %c4096_i32 step %c128_i32 iter_args(%i = %i0) -> (i32) : i32 {
+        moss.put %ch[%i] from(%map_a, %map_b : !moss.tensor_map<192x128xf8E4M3FN, swizzle = 128>, !moss.tensor_map<128x128xf8E4M3FN, swizzle = 128>)
+          at(%c0, %c0), (%c0, %c0) : !channel
+        %next = moss.advance %ch[%i] : !channel
+        scf.yield %next : i32
+      }
+    } consumers(3) registers(160) (%wg) {
+      %0 = scf.for %m = %c0_i32 to %M step %c192_i32 iter_args(%i1 = %i0) -> (i32) : i32 {
+        // expected-remark @+1 {{4 steps are one iteration}}
+        %1:2 = scf.for %k = %c0_i32 to %c4096_i32 step %c128_i32 iter_args(%sum = %zero, %i = %i1) -> (!c, i32) : i32 {
+          %t:2 = moss.get %ch[%i] : !channel -> !a, !b
+          %p = moss.mma %t#0, %t#1, %zero : !a, !b, !c
+          moss.release %ch[%i] : !channel
+          %add = arith.addf %sum, %p : !c
+          %next = moss.advance %ch[%i] : !channel
+          scf.yield %add, %next : !c, i32
+        }
+        scf.yield %1#1 : i32
+      }
+    }
+    gpu.return
+  }
+
+  // Scales of columns take registers, so two steps are one iteration.
+  // CHECK-LABEL: gpu.func @columns(
+  // CHECK:         %[[STEP:[a-z0-9_]+]] = arith.constant 256 : i32
+  // CHECK:         scf.for {{.*}} step %[[STEP]]
+  // CHECK-COUNT-2:   moss.add_rescaled
+  // CHECK-NOT:       moss.add_rescaled
+  // CHECK:           scf.yield
+  gpu.func @columns(%ch: !scaled, %i0: i32) kernel {
+    %c0_i32 = arith.constant 0 : i32
+    %c128_i32 = arith.constant 128 : i32
+    %c4096_i32 = arith.constant 4096 : i32
+    %zero = arith.constant dense<0.0> : !c
+    moss.warp_specialize producer registers(24) {
+    } consumers(3) registers(160) (%wg) {
+      // expected-remark @+1 {{2 steps are one iteration}}
+      %0:2 = scf.for %k = %c0_i32 to %c4096_i32 step %c128_i32 iter_args(%sum = %zero, %i = %i0) -> (!c, i32) : i32 {
+        %t:4 = moss.get %ch[%i] : !scaled -> !a, !b, vector<1x192xf32>, vector<1x128xf32>
+        %p = moss.mma %t#0, %t#1, %zero : !a, !b, !c
+        %rows = moss.read_scales %t#2 : vector<1x192xf32> -> vector<192x1xf32>
+        %cols = moss.read_scales %t#3 : vector<1x128xf32> -> vector<1x128xf32>
+        %add = moss.add_rescaled %sum, %p rows(%rows : vector<192x1xf32>) cols(%cols : vector<1x128xf32>) : !c
+        moss.release %ch[%i] : !scaled
+        %next = moss.advance %ch[%i] : !scaled
+        scf.yield %add, %next : !c, i32
+      }
+    }
+    gpu.return
+  }
+
+  // 86 steps are no multiple of four.
+  // CHECK-LABEL: gpu.func @two_of_86(
+  // CHECK-COUNT-2: moss.mma
+  // CHECK-NOT:     moss.mma
+  // CHECK:         gpu.return
+  gpu.func @two_of_86(%ch: !channel, %i0: i32) kernel {
+    %c0_i32 = arith.constant 0 : i32
+    %c128_i32 = arith.constant 128 : i32
+    %c11008_i32 = arith.constant 11008 : i32
+    %zero = arith.constant dense<0.0> : !c
+    moss.warp_specialize producer registers(24) {
+    } consumers(3) registers(160) (%wg) {
+      // expected-remark @+1 {{2 steps are one iteration}}
+      %0:2 = scf.for %k = %c0_i32 to %c11008_i32 step %c128_i32 iter_args(%sum = %zero, %i = %i0) -> (!c, i32) : i32 {
+        %t:2 = moss.get %ch[%i] : !channel -> !a, !b
+        %p = moss.mma %t#0, %t#1, %zero : !a, !b, !c
+        moss.release %ch[%i] : !channel
+        %add = arith.addf %sum, %p : !c
+        %next = moss.advance %ch[%i] : !channel
+        scf.yield %add, %next : !c, i32
+      }
+    }
+    gpu.return
+  }
+
+  // Numbers of steps that are odd or not known; sums that stay in the matrix unit;
+  // and loops of several products.
+  // CHECK-LABEL: gpu.func @left_alone(
+  // CHECK-COUNT-5: moss.mma
+  // CHECK-NOT:     moss.mma
+  // CHECK:         gpu.return
+  gpu.func @left_alone(%ch: !channel, %i0: i32, %K: i32) kernel {
+    %c0_i32 = arith.constant 0 : i32
+    %c128_i32 = arith.constant 128 : i32
+    %c384_i32 = arith.constant 384 : i32
+    %c4096_i32 = arith.constant 4096 : i32
+    %zero = arith.constant dense<0.0> : !c
+    moss.warp_specialize producer registers(24) {
+    } consumers(3) registers(160) (%wg) {
+      // expected-remark @+1 {{steps are not unrolled: their number is odd}}
+      %0:2 = scf.for %k = %c0_i32 to %c384_i32 step %c128_i32 iter_args(%sum = %zero, %i = %i0) -> (!c, i32) : i32 {
+        %t:2 = moss.get %ch[%i] : !channel -> !a, !b
+        %p = moss.mma %t#0, %t#1, %zero : !a, !b, !c
+        moss.release %ch[%i] : !channel
+        %add = arith.addf %sum, %p : !c
+        %next = moss.advance %ch[%i] : !channel
+        scf.yield %add, %next : !c, i32
+      }
+      // expected-remark @+1 {{steps are not unrolled: how many there are is not known}}
+      %1:2 = scf.for %k = %c0_i32 to %K step %c128_i32 iter_args(%sum = %zero, %i = %0#1) -> (!c, i32) : i32 {
+        %t:2 = moss.get %ch[%i] : !channel -> !a, !b
+        %p = moss.mma %t#0, %t#1, %zero : !a, !b, !c
+        moss.release %ch[%i] : !channel
+        %add = arith.addf %sum, %p : !c
+        %next = moss.advance %ch[%i] : !channel
+        scf.yield %add, %next : !c, i32
+      }
+      %2:2 = scf.for %k = %c0_i32 to %c4096_i32 step %c128_i32 iter_args(%sum = %zero, %i = %1#1) -> (!c, i32) : i32 {
+        %t:2 = moss.get %ch[%i] : !channel -> !a, !b
+        %p = moss.mma %t#0, %t#1, %sum : !a, !b, !c
+        moss.release %ch[%i] : !channel
+        %next = moss.advance %ch[%i] : !channel
+        scf.yield %p, %next : !c, i32
+      }
+      %3:2 = scf.for %k = %c0_i32 to %c4096_i32 step %c128_i32 iter_args(%sum = %zero, %i = %2#1) -> (!c, i32) : i32 {
+        %t:2 = moss.get %ch[%i] : !channel -> !a, !b
+        %p = moss.mma %t#0, %t#1, %zero : !a, !b, !c
+        %q = moss.mma %t#0, %t#1, %zero : !a, !b, !c
+        moss.release %ch[%i] : !channel
+        %add = arith.addf %p, %q : !c
+        %next = moss.advance %ch[%i] : !channel
+        scf.yield %add, %next : !c, i32
+      }
+    }
+    gpu.return
+  }
+}

@@ -209,7 +209,7 @@ def MossMergeSteps : Pass<"moss-merge-steps"> {
 
     Every product keeps its partial sum, and these are added in the same order, so
     that no bit changes. If the tiles do not divide K, the last steps multiply zeros,
-    and add zero to the sum. Their scales are past the end, where the copy engine
+    and add zero to the sum: a sum that underflowed to -0 becomes 0. Their scales are past the end, where the copy engine
     reads zeros; scales that threads load themselves are the last there are.
 
     Only loops over K from 0 that add `moss.add_rescaled` products to one sum are

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "OperandTiles.h"
 #include "ScaleTiles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -19,7 +20,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "moss/GPU/Passes.h"
 #include "moss/Transforms/Target.h"
@@ -32,36 +32,56 @@ namespace mlir::moss {
 using namespace mlir;
 using namespace mlir::moss;
 
-/// Whether the copy engine can do what `load` does: copy a box of a matrix,
-/// with zeros past its bounds.
-static bool isCopyOfBox(vector::TransferReadOp load) {
-  auto source = dyn_cast<MemRefType>(load.getBase().getType());
-  return source && source.getRank() == 2 && !load.getMask() &&
-         load.getPermutationMap().isIdentity() &&
-         (!load.hasOutOfBoundsDim() ||
-          matchPattern(load.getPadding(), m_PosZeroFloat()));
+/// What reads the tile that `operand` is, or is a slice of, or null.
+static vector::TransferReadOp getLoad(Value operand) {
+  if (vector::ExtractStridedSliceOp slice = getSlice(operand))
+    operand = slice.getSource();
+  return operand.getDefiningOp<vector::TransferReadOp>();
 }
 
-/// Read the tile that is both operands of `mma` a second time. CSE merges the
-/// loads of a matrix that is multiplied by itself, but a slot of the ring holds
-/// a tile for each operand.
-static void separateOperands(MmaOp mma) {
-  auto load = mma.getLhs().getDefiningOp<vector::TransferReadOp>();
-  if (!load || mma.getLhs() != mma.getRhs())
+/// Read the tile that holds both operands of `mmas` a second time. CSE merges
+/// the loads of a matrix that is multiplied by itself, but a slot of the ring
+/// holds a tile for each operand.
+static void separateOperands(ArrayRef<MmaOp> mmas) {
+  MmaOp first = mmas.front();
+  vector::TransferReadOp load = getLoad(first.getLhs());
+  if (!load || getLoad(first.getRhs()) != load)
     return;
   OpBuilder builder(load);
-  mma.getRhsMutable().assign(builder.clone(*load)->getResult(0));
+  IRMapping mapping;
+  builder.clone(*load, mapping);
+  for (MmaOp mma : mmas) {
+    if (vector::ExtractStridedSliceOp slice = getSlice(mma.getRhs())) {
+      builder.setInsertionPoint(mma);
+      builder.clone(*slice, mapping);
+    }
+    mma.getRhsMutable().assign(mapping.lookupOrDefault(mma.getRhs()));
+  }
 }
 
-/// The loads that feed `mma`, each in its block and for it alone; emits an
+/// Whether `load` feeds nothing but `mmas`, as a whole or in slices.
+static bool feedsOnly(vector::TransferReadOp load, ArrayRef<MmaOp> mmas) {
+  return llvm::all_of(load->getUsers(), [&](Operation *user) {
+    auto slice = dyn_cast<vector::ExtractStridedSliceOp>(user);
+    if (!slice)
+      return llvm::is_contained(mmas, user);
+    return llvm::all_of(slice->getUsers(), [&](Operation *sliceUser) {
+      return llvm::is_contained(mmas, sliceUser);
+    });
+  });
+}
+
+/// The loads that feed `mmas`, each in their block and for them alone; emits an
 /// error if there are none.
-static FailureOr<SmallVector<vector::TransferReadOp>> findLoads(MmaOp mma) {
+static FailureOr<SmallVector<vector::TransferReadOp>>
+findLoads(ArrayRef<MmaOp> mmas) {
+  MmaOp first = mmas.front();
   SmallVector<vector::TransferReadOp> loads;
-  for (Value operand : {mma.getLhs(), mma.getRhs()}) {
-    auto load = operand.getDefiningOp<vector::TransferReadOp>();
-    if (!load || load->getBlock() != mma->getBlock() || !load->hasOneUse() ||
-        !isa<scf::ForOp>(mma->getParentOp()))
-      return mma.emitOpError(
+  for (Value operand : {first.getLhs(), first.getRhs()}) {
+    vector::TransferReadOp load = getLoad(operand);
+    if (!load || load->getBlock() != first->getBlock() ||
+        !feedsOnly(load, mmas) || !isa<scf::ForOp>(first->getParentOp()))
+      return first.emitOpError(
           "needs both operands to be read from memory by vector.transfer_read "
           "in the loop that multiplies them");
     if (!isCopyOfBox(load))
@@ -74,9 +94,25 @@ static FailureOr<SmallVector<vector::TransferReadOp>> findLoads(MmaOp mma) {
   return loads;
 }
 
-/// The schedule on the persistent loop around `mma`, whose ring `mma` fits;
-/// emits an error if there is none.
-static FailureOr<ScheduleAttr> findSchedule(MmaOp mma) {
+/// Whether all of `mmas` multiply slices of the same two tiles; emits an error
+/// if not.
+static LogicalResult checkOneSlot(ArrayRef<MmaOp> mmas) {
+  MmaOp first = mmas.front();
+  for (MmaOp mma : mmas.drop_front())
+    if (!getSlice(mma.getLhs()) || !getSlice(mma.getRhs()) ||
+        mma->getBlock() != first->getBlock() ||
+        getLoad(mma.getLhs()) != getLoad(first.getLhs()) ||
+        getLoad(mma.getRhs()) != getLoad(first.getRhs()))
+      return mma.emitOpError("is the second of its kernel, but one ring of "
+                             "shared memory serves one loop; tile the matmuls "
+                             "in separate kernels");
+  return success();
+}
+
+/// The schedule on the persistent loop around `mma`, whose ring the tiles that
+/// `mma` multiplies, or slices of which, fit; emits an error if there is none.
+static FailureOr<ScheduleAttr>
+findSchedule(MmaOp mma, ArrayRef<vector::TransferReadOp> loads) {
   ScheduleAttr schedule;
   Operation *parent = mma->getParentOp();
   for (; isa<scf::ForOp>(parent); parent = parent->getParentOp())
@@ -90,8 +126,8 @@ static FailureOr<ScheduleAttr> findSchedule(MmaOp mma) {
   if (!schedule)
     return mma.emitOpError("is in no loop with a schedule; run "
                            "moss-map-to-grid");
-  auto lhs = cast<VectorType>(mma.getLhs().getType());
-  auto rhs = cast<VectorType>(mma.getRhs().getType());
+  vector::TransferReadOp lhsLoad = loads.front(), rhsLoad = loads.back();
+  VectorType lhs = lhsLoad.getVectorType(), rhs = rhsLoad.getVectorType();
   if (lhs.getDimSize(0) != schedule.getTileM() ||
       rhs.getDimSize(0) != schedule.getTileN() ||
       lhs.getDimSize(1) != schedule.getTileK())
@@ -127,23 +163,6 @@ static Value threadPosition(RewriterBase &rewriter, scf::ForOp innermost,
   return position;
 }
 
-std::optional<VectorType> moss::getScaleTile(LoadScalesOp load) {
-  auto mmas = load->getBlock()->getOps<MmaOp>();
-  if (!isa<scf::ForOp>(load->getParentOp()) || mmas.empty() ||
-      load.getGroupK() == 0 ||
-      (load.getGroupOuter() > 1 && !readsOneGroup(load)))
-    return std::nullopt;
-  // The slot is received in front of the product.
-  Operation *mma = *mmas.begin();
-  if (llvm::any_of(load->getUsers(), [&](Operation *user) {
-        return user->getBlock() == mma->getBlock() &&
-               user->isBeforeInBlock(mma);
-      }))
-    return std::nullopt;
-  return getScaleTile(load.getSource().getType(), load.getGroupOuter(),
-                      cast<VectorType>(load.getType()).getNumElements());
-}
-
 namespace {
 /// What `put` copies into one tile of a slot.
 struct TileSource {
@@ -157,85 +176,126 @@ static TileSource getSource(vector::TransferReadOp load) {
           load.getIndices()[0], load.getIndices()[1]};
 }
 
-static Value getGroupAlongK(ImplicitLocOpBuilder &b, LoadScalesOp load) {
+static Value getGroupAlongK(ImplicitLocOpBuilder &b, LoadScalesOp load,
+                            Value k) {
   return arith::DivUIOp::create(
-      b, load.getK(), arith::ConstantIndexOp::create(b, load.getGroupK()));
+      b, k, arith::ConstantIndexOp::create(b, load.getGroupK()));
 }
 
 /// Scales of single rows are adjacent, so that a group along K of all of them
 /// is a row of the transposed scales. Of others the tile holds a unit of groups
 /// along K, and begins at a multiple of it: the copy engine reads whole units
 /// only.
-static TileSource getSource(ImplicitLocOpBuilder &b, LoadScalesOp load) {
-  VectorType tile = *getScaleTile(load);
-  Value group = getGroupAlongK(b, load);
+static TileSource getSource(ImplicitLocOpBuilder &b, const ScaleTile &tile) {
+  LoadScalesOp load = tile.loads.front();
+  Value group = getGroupAlongK(b, load, tile.k);
   if (load.getGroupOuter() > 1) {
     auto constant = [&](int64_t value) {
       return arith::ConstantIndexOp::create(b, value);
     };
     Value row = arith::DivUIOp::create(b, load.getOuter(),
                                        constant(load.getGroupOuter()));
-    Value unit = constant(tile.getNumElements());
+    Value unit = constant(tile.type.getNumElements());
     Value first =
         arith::MulIOp::create(b, arith::DivUIOp::create(b, group, unit), unit);
-    return {tile, load.getSource(), row, first};
+    return {tile.type, load.getSource(), row, first};
   }
   auto swapped =
       AffineMap::getPermutationMap(ArrayRef<unsigned>{1, 0}, b.getContext());
   Value transposed = memref::TransposeOp::create(b, load.getSource(),
                                                  AffineMapAttr::get(swapped));
-  return {tile, transposed, group, load.getOuter()};
+  return {tile.type, transposed, group, load.getOuter()};
 }
 
-/// Read what `load` did from `tile`, behind the product, which need not wait
-/// for it.
+/// The product that the scales of `load` apply to: the last before their use.
+static MmaOp findProduct(LoadScalesOp load) {
+  Block *block = load->getBlock();
+  Operation *user = block->getTerminator();
+  for (Operation *other : load->getUsers())
+    if (Operation *ancestor = block->findAncestorOpInBlock(*other))
+      if (ancestor->isBeforeInBlock(user))
+        user = ancestor;
+  while (!isa<MmaOp>(user))
+    user = user->getPrevNode();
+  return cast<MmaOp>(user);
+}
+
+/// Read what `load` did from `row` of `tile`, behind the product, which need
+/// not wait for it.
 static Value readScales(ImplicitLocOpBuilder &b, LoadScalesOp load, Value tile,
-                        MmaOp mma) {
+                        int64_t row) {
+  MmaOp mma = findProduct(load);
+  auto type = cast<VectorType>(tile.getType());
   Value index;
   b.setInsertionPoint(mma);
   if (load.getGroupOuter() > 1) {
-    Value unit = arith::ConstantIndexOp::create(
-        b, cast<VectorType>(tile.getType()).getNumElements());
-    Value inUnit = arith::RemUIOp::create(b, getGroupAlongK(b, load), unit);
+    Value unit = arith::ConstantIndexOp::create(b, type.getNumElements());
+    Value inUnit =
+        arith::RemUIOp::create(b, getGroupAlongK(b, load, load.getK()), unit);
     index = arith::IndexCastUIOp::create(b, b.getI32Type(), inUnit);
   }
   b.setInsertionPointAfter(mma);
-  return ReadScalesOp::create(b, load.getType(), tile, index);
+  return ReadScalesOp::create(b, load.getType(), tile, index, row);
 }
 
-/// The op after which the scales of `loads` and the operands of `mma` are read
-/// no more. Those of columns are many, so that threads read them when they add.
-static Operation *findLastReader(MmaOp mma, ArrayRef<LoadScalesOp> loads) {
+/// The op after which the scales of `tiles` and the operands of `mma`, the
+/// last product, are read no more. Scales of columns are many, so that threads
+/// read them when they add.
+static Operation *findLastReader(MmaOp mma, ArrayRef<ScaleTile> tiles) {
   Operation *last = mma;
-  for (LoadScalesOp load : loads)
-    if (load.getGroupOuter() == 1 &&
-        cast<VectorType>(load.getType()).getDimSize(0) == 1)
-      for (Operation *user : load->getUsers())
-        if (user->getBlock() == mma->getBlock() && last->isBeforeInBlock(user))
-          last = user;
+  for (const ScaleTile &tile : tiles)
+    for (LoadScalesOp load : tile.loads)
+      if (load.getGroupOuter() == 1 &&
+          cast<VectorType>(load.getType()).getDimSize(0) == 1)
+        for (Operation *user : load->getUsers())
+          if (user->getBlock() == mma->getBlock() &&
+              last->isBeforeInBlock(user))
+            last = user;
   return last;
+}
+
+/// Move what slices the tiles of `loads` behind the point in front of the first
+/// product where the slot is received, and set `b` there.
+static void setInsertionPointToGet(ImplicitLocOpBuilder &b, MmaOp first,
+                                   ArrayRef<vector::TransferReadOp> loads) {
+  b.setInsertionPoint(first);
+  SmallVector<Operation *> slices;
+  for (Operation &op :
+       llvm::make_range(first->getBlock()->begin(), first->getIterator())) {
+    vector::ExtractStridedSliceOp slice =
+        dyn_cast<vector::ExtractStridedSliceOp>(op);
+    if (slice && llvm::is_contained(loads, slice.getSource().getDefiningOp()))
+      slices.push_back(slice);
+  }
+  for (Operation *slice : slices)
+    slice->moveBefore(first);
+  if (!slices.empty())
+    b.setInsertionPoint(slices.front());
 }
 
 /// Replace the loads by put and get, and release the slot after the last reader
 /// of its tiles.
-static void createChannel(MmaOp mma, ArrayRef<vector::TransferReadOp> loads,
-                          ArrayRef<LoadScalesOp> scaleLoads, int64_t stages,
-                          gpu::GPUFuncOp func) {
+static void createChannel(ArrayRef<MmaOp> mmas,
+                          ArrayRef<vector::TransferReadOp> loads,
+                          int64_t stages, gpu::GPUFuncOp func) {
   IRRewriter rewriter(func.getContext());
-  ImplicitLocOpBuilder b(mma.getLoc(), func.getContext());
+  MmaOp first = mmas.front();
+  ImplicitLocOpBuilder b(first.getLoc(), func.getContext());
   b.setInsertionPointToStart(&func.getBody().front());
+  Value zero = arith::ConstantIntOp::create(b, 0, 32);
   SmallVector<VectorType> tiles;
   for (vector::TransferReadOp load : loads)
-    tiles.push_back(cast<VectorType>(load.getType()));
-  for (LoadScalesOp load : scaleLoads)
-    tiles.push_back(*getScaleTile(load));
+    tiles.push_back(load.getVectorType());
+  for (const ScaleTile &tile : collectScaleTiles(*first->getBlock()))
+    tiles.push_back(tile.type);
   Value channel =
       ChannelOp::create(b, ChannelType::get(b.getContext(), stages, tiles));
-  Value zero = arith::ConstantIntOp::create(b, 0, 32);
   Value position = threadPosition(
-      rewriter, cast<scf::ForOp>(mma->getParentOp()), channel, zero);
+      rewriter, cast<scf::ForOp>(first->getParentOp()), channel, zero);
+  // The loops are others now, and what they count is too.
+  SmallVector<ScaleTile> scaleTiles = collectScaleTiles(*first->getBlock());
 
-  b.setInsertionPoint(mma);
+  setInsertionPointToGet(b, first, loads);
   SmallVector<Value> sources, rows, cols;
   auto add = [&](const TileSource &source) {
     sources.push_back(source.source);
@@ -244,19 +304,20 @@ static void createChannel(MmaOp mma, ArrayRef<vector::TransferReadOp> loads,
   };
   for (vector::TransferReadOp load : loads)
     add(getSource(load));
-  for (LoadScalesOp load : scaleLoads)
-    add(getSource(b, load));
+  for (const ScaleTile &tile : scaleTiles)
+    add(getSource(b, tile));
   PutOp::create(b, channel, position, sources, rows, cols);
   auto get = GetOp::create(b, SmallVector<Type>(tiles.begin(), tiles.end()),
                            channel, position);
-  b.setInsertionPointAfter(findLastReader(mma, scaleLoads));
+  b.setInsertionPointAfter(findLastReader(mmas.back(), scaleTiles));
   ReleaseOp::create(b, channel, position);
   for (auto [load, tile] :
        llvm::zip_equal(loads, get.getTiles().take_front(loads.size())))
     rewriter.replaceOp(load, tile);
-  for (auto [load, tile] :
-       llvm::zip_equal(scaleLoads, get.getTiles().drop_front(loads.size())))
-    rewriter.replaceOp(load, readScales(b, load, tile, mma));
+  for (auto [scales, tile] :
+       llvm::zip_equal(scaleTiles, get.getTiles().drop_front(loads.size())))
+    for (auto [load, row] : llvm::zip_equal(scales.loads, scales.rows))
+      rewriter.replaceOp(load, readScales(b, load, tile, row));
 }
 
 namespace {
@@ -268,25 +329,16 @@ struct CreateChannelsPass
     func.walk([&](MmaOp mma) { mmas.push_back(mma); });
     if (mmas.empty())
       return;
-    if (mmas.size() > 1) {
-      mmas[1].emitOpError("is the second of its kernel, but one ring of shared "
-                          "memory serves one loop; tile the matmuls in "
-                          "separate kernels");
+    if (failed(checkOneSlot(mmas)))
       return signalPassFailure();
-    }
-    MmaOp mma = mmas.front();
-    separateOperands(mma);
-    FailureOr<SmallVector<vector::TransferReadOp>> loads = findLoads(mma);
+    separateOperands(mmas);
+    FailureOr<SmallVector<vector::TransferReadOp>> loads = findLoads(mmas);
     if (failed(loads))
       return signalPassFailure();
-    FailureOr<ScheduleAttr> schedule = findSchedule(mma);
+    FailureOr<ScheduleAttr> schedule = findSchedule(mmas.front(), *loads);
     if (failed(schedule))
       return signalPassFailure();
-    SmallVector<LoadScalesOp> scaleLoads;
-    for (auto load : mma->getBlock()->getOps<LoadScalesOp>())
-      if (getScaleTile(load))
-        scaleLoads.push_back(load);
-    createChannel(mma, *loads, scaleLoads, schedule->getStages(), func);
+    createChannel(mmas, *loads, schedule->getStages(), func);
   }
 };
 } // namespace

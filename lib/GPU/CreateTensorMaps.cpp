@@ -120,8 +120,9 @@ Value TensorMapCreator::getMap(Value memref, TensorMapType type,
 /// swizzled over whole rows.
 static TensorMapType getTileMap(VectorType tile) {
   if (isScaleTile(tile))
-    return TensorMapType::get(tile.getContext(), 1, tile.getDimSize(1),
-                              tile.getElementType(), /*swizzle=*/0);
+    return TensorMapType::get(tile.getContext(), tile.getDimSize(0),
+                              tile.getDimSize(1), tile.getElementType(),
+                              /*swizzle=*/0);
   int64_t rows = tile.getDimSize(0);
   return TensorMapType::get(
       tile.getContext(), rows / llvm::divideCeil(rows, 256), tile.getDimSize(1),

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FragmentLayout.h"
+#include "OperandTiles.h"
 #include "SharedMemory.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -55,9 +56,11 @@ struct DistributeMma : DistributePattern<MmaOp> {
   LogicalResult
   matchAndRewrite(MmaOp op, OneToNOpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    for (Value operand : {op.getLhs(), op.getRhs()})
-      if (!operand.getDefiningOp<GetOp>())
-        return rewriter.notifyMatchFailure(op, "operand not in shared memory");
+    std::optional<SlotTile> lhsTile = findOperand(op.getLhs());
+    std::optional<SlotTile> rhsTile = findOperand(op.getRhs());
+    if (!lhsTile || !rhsTile)
+      return rewriter.notifyMatchFailure(
+          op, "operand is not whole steps of a tile in shared memory");
     if (getTileRowBytes(op.getLhs().getType()) < kMmaStepBytes)
       return rewriter.notifyMatchFailure(op, "K is less than a step");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
@@ -66,12 +69,12 @@ struct DistributeMma : DistributePattern<MmaOp> {
     // accumulator.
     bool startsAnew = matchPattern(op.getAcc(), m_AnyZeroFloat());
     Value zero = i32Constant(b, 0);
-    Value rhs = TileDescriptorOp::create(b, op.getRhs(), zero);
+    Value rhs = describe(b, *rhsTile, zero);
     SmallVector<Value> fragments;
-    Value registers = findPreviousRegisters(op, layout.getFragmentType());
+    Value registers = findPrevious(op);
     for (int64_t wave = 0; wave < layout.getNumWaves(); ++wave) {
       Value row = distribution.getWaveRow(b, layout, wave);
-      Value lhs = TileDescriptorOp::create(b, op.getLhs(), row);
+      Value lhs = describe(b, *lhsTile, row);
       Value acc = startsAnew ? Value() : adaptor.getAcc()[wave];
       registers = emitWave(b, op, lhs, rhs, acc, registers, layout);
       fragments.push_back(
@@ -82,37 +85,51 @@ struct DistributeMma : DistributePattern<MmaOp> {
   }
 
 private:
-  /// The registers of the last products before `op` in its block, if they are
-  /// as many as a `fragment`, or null.
-  static Value findPreviousRegisters(MmaOp op, VectorType fragment) {
-    for (Operation *other = op->getPrevNode(); other;
-         other = other->getPrevNode())
-      if (auto mma = dyn_cast<NVVM::WgmmaMmaAsyncOp>(other))
-        return mma.getResults().getType() == getRegisters(fragment)
-                   ? mma.getResults()
-                   : Value();
-    return {};
-  }
-
   static LLVM::LLVMStructType getRegisters(VectorType fragment) {
     return LLVM::LLVMStructType::getLiteral(
         fragment.getContext(), SmallVector<Type>(fragment.getNumElements(),
                                                  fragment.getElementType()));
   }
 
-  /// Whether threads read tiles of the slot that holds the operands of `op`.
+  /// Whether threads read tiles of the slot that the operands of `op` are in.
   static bool readsScales(MmaOp op) {
-    auto get = op.getLhs().getDefiningOp<GetOp>();
+    auto get = findOperand(op.getLhs())->tile.getDefiningOp<GetOp>();
     return get &&
-           llvm::any_of(get.getChannel().getType().getTiles(),
-                        [](VectorType tile) { return isScaleTile(tile); });
+           llvm::any_of(get.getChannel().getType().getTiles(), isScaleTile);
+  }
+
+  /// Where in shared memory `operand` begins: at the first row of a tile, and
+  /// at a whole step along its K.
+  static std::optional<SlotTile> findOperand(Value operand) {
+    std::optional<SlotTile> found = SlotTile::lookup(operand);
+    auto type = cast<VectorType>(operand.getType());
+    if (!found || found->row != 0 ||
+        found->col % getMmaStepK(type.getElementType()) != 0)
+      return std::nullopt;
+    return found;
+  }
+
+  /// The descriptor of an operand that begins in `tile`, from `row` on.
+  static Value describe(ImplicitLocOpBuilder &b, SlotTile tile, Value row) {
+    auto type = cast<VectorType>(tile.tile.getType());
+    return advance(b, TileDescriptorOp::create(b, tile.tile, row),
+                   tile.col / getMmaStepK(type.getElementType()));
+  }
+
+  /// The registers of the last product before `op` in its block, or null.
+  static Value findPrevious(MmaOp op) {
+    for (Operation &other : llvm::reverse(
+             llvm::make_range(op->getBlock()->begin(), op->getIterator())))
+      if (auto mma = dyn_cast<NVVM::WgmmaMmaAsyncOp>(other))
+        return mma.getResults();
+    return Value();
   }
 
   /// The chain of wgmma over the tile's K, as a list of registers. `acc` is
-  /// null for zero; then the chain overwrites the `previous` products'
-  /// registers, if there are any. The assembler cannot tell that it should: it
-  /// would let sums of one wave wait for the products of the next, and spill
-  /// both.
+  /// null for zero; then the chain overwrites the registers of the `previous`
+  /// wave or product, if there are any. The assembler cannot tell that it
+  /// should: it would let sums of one wave wait for the products of the next,
+  /// and spill both.
   static Value emitWave(ImplicitLocOpBuilder &b, MmaOp op, Value lhs, Value rhs,
                         Value acc, Value previous, FragmentLayout layout) {
     auto registers = getRegisters(layout.getFragmentType());

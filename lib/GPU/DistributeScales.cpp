@@ -145,7 +145,7 @@ struct DistributeReadScales : DistributePattern<ReadScalesOp> {
     if (layout.isPerCol() && !op.getIndex() && op->hasOneUse() &&
         op->user_begin()->getBlock() == op->getBlock())
       b.setInsertionPoint(*op->user_begin());
-    SmallVector<Operation *> waits = findWaits(op);
+    SmallVector<Operation *> waits = findWaits(op, distribution.productWaves);
     if (op.getIndex())
       waits.resize(std::min<size_t>(waits.size(), 1));
     bool isBeforeWait = op.getIndex() || layout.isPerRow();
@@ -160,23 +160,24 @@ struct DistributeReadScales : DistributePattern<ReadScalesOp> {
   }
 
 private:
-  static SmallVector<Operation *> findWaits(ReadScalesOp op);
+  static SmallVector<Operation *> findWaits(ReadScalesOp op, int64_t count);
   Value read(ImplicitLocOpBuilder &b, ReadScalesOp op, FragmentLayout layout,
              int64_t wave) const;
 };
 } // namespace
 
-/// The waits for products of the slot that `op` reads, one for each wave.
-/// Reading while a wave multiplies takes no time of its own.
-SmallVector<Operation *> DistributeReadScales::findWaits(ReadScalesOp op) {
+/// The last `count` waits before `op`, those for the waves of the product that
+/// the scales apply to. Reading while a wave multiplies takes no time of its
+/// own.
+SmallVector<Operation *> DistributeReadScales::findWaits(ReadScalesOp op,
+                                                         int64_t count) {
   SmallVector<Operation *> waits;
-  Operation *get = op.getTile().getDefiningOp();
-  Block::iterator first = get && get->getBlock() == op->getBlock()
-                              ? get->getIterator()
-                              : op->getBlock()->begin();
-  for (Operation &other : llvm::make_range(first, op->getIterator()))
+  for (Operation &other :
+       llvm::make_range(op->getBlock()->begin(), op->getIterator()))
     if (isa<NVVM::WgmmaWaitGroupSyncOp>(other))
       waits.push_back(&other);
+  if (static_cast<int64_t>(waits.size()) > count)
+    waits.erase(waits.begin(), waits.end() - count);
   return waits;
 }
 
@@ -191,6 +192,11 @@ Value DistributeReadScales::read(ImplicitLocOpBuilder &b, ReadScalesOp op,
   Value tile = LLVM::IntToPtrOp::create(
       b, LLVM::LLVMPointerType::get(b.getContext(), 3),
       TileAddressOp::create(b, op.getTile()).getAddress());
+  if (op.getRow() != 0)
+    tile = offsetPointer(
+        b, tile,
+        static_cast<int64_t>(op.getRow()) *
+            getTileRowBytes(cast<VectorType>(op.getTile().getType())));
   auto load = [&](Value address, int64_t width) {
     Type type = width == 1 ? stored : VectorType::get({width}, stored);
     Value loaded = LLVM::LoadOp::create(b, type, address, width * bytes);

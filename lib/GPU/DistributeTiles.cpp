@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FragmentLayout.h"
+#include "OperandTiles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -39,10 +40,20 @@ static bool isTile(Type type) {
   return tile && tile.getRank() == 2;
 }
 
-/// Whether `value` is a tile that is spread over threads. Operands stay in
-/// shared memory, where moss.get has found them.
+/// Whether `value` is a tile that is spread over threads. Operands and their
+/// slices stay in shared memory, where moss.get has found them.
 static bool isDistributed(Value value) {
-  return isTile(value.getType()) && !value.getDefiningOp<GetOp>();
+  return isTile(value.getType()) && !SlotTile::lookup(value);
+}
+
+/// Waves of each moss.mma of the consumers, whose tiles are all alike.
+static int64_t countWaves(WarpSpecializeOp roles) {
+  int64_t waves = 1;
+  roles.getConsumer().walk([&](MmaOp mma) {
+    FragmentLayout layout(mma.getType(), roles.getNumConsumers());
+    waves = layout.getNumWaves();
+  });
+  return waves;
 }
 
 namespace {
@@ -222,6 +233,7 @@ LogicalResult DistributeTilesPass::distribute(WarpSpecializeOp roles) {
   b.setInsertionPointToStart(&roles.getConsumer().front());
   DistributionContext distribution;
   distribution.consumers = roles.getNumConsumers();
+  distribution.productWaves = countWaves(roles);
   distribution.position =
       ThreadPosition::create(b, roles.getConsumer().getArgument(0));
 
@@ -250,7 +262,7 @@ LogicalResult DistributeTilesPass::distribute(WarpSpecializeOp roles) {
 
   // Asked before the conversion by type.
   converter.addConversion([](Value value) -> std::optional<Type> {
-    if (value.getDefiningOp<GetOp>())
+    if (SlotTile::lookup(value))
       return value.getType();
     return std::nullopt;
   });

@@ -85,6 +85,8 @@ struct ThreadPosition {
 /// What the patterns of moss-distribute-tiles share.
 struct DistributionContext {
   int64_t consumers;
+  /// Waves of a product, each of which is waited for.
+  int64_t productWaves;
   ThreadPosition position;
 
   FragmentLayout getLayout(Type tile) const {

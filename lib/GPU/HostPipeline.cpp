@@ -107,6 +107,7 @@ void moss::buildGPUToLLVMPipeline(OpPassManager &pm,
 }
 
 void moss::addKernelPasses(OpPassManager &pm) {
+  pm.addPass(createMossMergeSteps());
   pm.addPass(createMossMapToGrid());
   addLinalgToGPUPasses(pm);
   pm.addPass(createMossMergeKernels());

@@ -127,9 +127,9 @@ static Type getOperandType(scf::ForallOp forall) {
 /// Bytes of the scales in a stage of the ring of a loop over tiles.
 static int64_t getScaleStageBytes(scf::ForallOp forall) {
   SmallVector<VectorType> tiles;
-  forall.walk([&](LoadScalesOp load) {
-    if (std::optional<VectorType> tile = getScaleTile(load))
-      tiles.push_back(*tile);
+  forall.walk([&](Block *block) {
+    for (const ScaleTile &tile : collectScaleTiles(*block))
+      tiles.push_back(tile.type);
   });
   return moss::getScaleStageBytes(tiles);
 }

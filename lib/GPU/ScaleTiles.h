@@ -23,6 +23,22 @@ namespace mlir::moss {
 /// must suit (see getScaleTile in Target.h).
 std::optional<VectorType> getScaleTile(LoadScalesOp load);
 
+/// A tile of a channel that holds what several loads of scales read, at the
+/// same position or at constant distances from it along K.
+struct ScaleTile {
+  VectorType type;
+  /// The loads, of which the first is the nearest to the tile's beginning, and
+  /// the rows of the tile that hold their scales.
+  SmallVector<LoadScalesOp> loads;
+  SmallVector<int64_t> rows;
+  /// The position along K of the tile's first row.
+  Value k;
+};
+
+/// The tiles for the loads of scales in \p body, the body of a loop over K,
+/// that can travel in a slot with the operands of its products.
+SmallVector<ScaleTile> collectScaleTiles(Block &body);
+
 /// Whether all positions of `load` are known to belong to one group, as those
 /// of a tile do that divides a group.
 bool readsOneGroup(LoadScalesOp load);

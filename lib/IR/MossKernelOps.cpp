@@ -58,13 +58,16 @@ LogicalResult ReadScalesOp::verify() {
   auto tile = cast<VectorType>(getTile().getType());
   auto scales = cast<VectorType>(getScales().getType());
   bool isRowsOrCols = scales.getDimSize(0) == 1 || scales.getDimSize(1) == 1;
-  bool isWhole = scales.getNumElements() == tile.getNumElements();
-  if (!isScaleTile(tile) || !isRowsOrCols || (!isWhole && !getIndex()) ||
+  bool isWhole = scales.getNumElements() == tile.getDimSize(1);
+  if (!isRowsOrCols || (!isWhole && !getIndex()) ||
       scales.getElementType() != tile.getElementType())
     return emitOpError("reads ")
            << scales << " from a tile of " << tile
-           << ", but must read Rx1 or 1xR scales from 1xR of the same type, or "
-              "one by its index";
+           << ", but must read Rx1 or 1xR scales from a row of GxR of the same "
+              "type, or one by its index";
+  if (static_cast<int64_t>(getRow()) >= tile.getDimSize(0))
+    return emitOpError("reads row ")
+           << getRow() << " of a tile of " << tile.getDimSize(0);
   return success();
 }
 

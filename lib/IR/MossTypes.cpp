@@ -36,8 +36,8 @@ LogicalResult ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
           isa<Float8E4M3FNType, Float8E5M2Type, BFloat16Type>(
               tile.getElementType())))
       return emitError() << "a channel's tiles must be two-dimensional vectors "
-                            "of f8E4M3FN, f8E5M2 or bf16, or 1xN of f32 or "
-                            "f8E8M0FNU, but got "
+                            "of f8E4M3FN, f8E5M2, bf16, f32 or f8E8M0FNU, but "
+                            "got "
                          << tile;
   return success();
 }

@@ -85,6 +85,14 @@ moss::getScaleTile(ShapedType source, int64_t groupOuter, int64_t positions) {
   return VectorType::get({1, isShared ? unit : positions}, elementType);
 }
 
+VectorType moss::getGroupsTile(VectorType tile, int64_t groupOuter,
+                               int64_t groups) {
+  if (groupOuter != 1)
+    return tile;
+  return VectorType::get({std::max<int64_t>(groups, 1), tile.getDimSize(1)},
+                         tile.getElementType());
+}
+
 /// Registers per thread of the two roles: multiples of 8 that exhaust the
 /// register file, as setmaxnreg wants them.
 static std::pair<int64_t, int64_t> splitRegisters(const TargetInfo &target,
@@ -194,19 +202,29 @@ TileSums moss::getTileSums(ScaledMatmulOp op, int64_t tileK) {
   return sums;
 }
 
+int64_t moss::getProductK(ScaledMatmulOp op, int64_t tileK) {
+  for (SchemeAttr scheme : {op.getLhsScheme(), op.getRhsScheme()})
+    if (!scheme.isConstantAlongK())
+      tileK = std::gcd(tileK, scheme.getGroupK());
+  return tileK;
+}
+
 /// Bytes along K of the tiles that suit every target: the widest rows that
 /// Hopper's shared-memory swizzles know.
 static constexpr int64_t kTileRowBytes = 128;
 
-/// The largest K extent of a tile, up to `preferred`, on which every micro
-/// scale is constant and which divides the promotion interval.
-static int64_t chooseTileK(ScaledMatmulOp op, int64_t preferred) {
+/// The largest K extent of a tile, up to `preferred`, which divides the
+/// promotion interval, and on which every micro scale is constant or, if it
+/// `holdsGroups`, has whole groups.
+static int64_t chooseTileK(ScaledMatmulOp op, int64_t preferred,
+                           bool holdsGroups) {
   int64_t tileK = preferred;
-  for (SchemeAttr scheme : {op.getLhsScheme(), op.getRhsScheme()})
-    if (!scheme.isConstantAlongK())
-      tileK = std::gcd(tileK, scheme.getGroupK());
   if (!op.getAccumulate().isFast())
     tileK = std::gcd(tileK, op.getAccumulate().getInterval());
+  for (SchemeAttr scheme : {op.getLhsScheme(), op.getRhsScheme()})
+    if (!scheme.isConstantAlongK() &&
+        !(holdsGroups && tileK % scheme.getGroupK() == 0))
+      tileK = std::gcd(tileK, scheme.getGroupK());
   return std::max(tileK, kMinTileK);
 }
 
@@ -219,7 +237,8 @@ SmallVector<VectorType> moss::getScaleTiles(ScaledMatmulOp op, int64_t tileM,
     if (std::optional<VectorType> tile =
             getScaleTile(cast<ShapedType>(micro.getType()),
                          scheme.getGroupOuter(), positions))
-      tiles.push_back(*tile);
+      tiles.push_back(getGroupsTile(*tile, scheme.getGroupOuter(),
+                                    tileK / scheme.getGroupK()));
   };
   add(op.getLhsScheme(), op.getLhsMicro(), tileM);
   add(op.getRhsScheme(), op.getRhsMicro(), tileN);
@@ -304,7 +323,8 @@ ScheduleAttr moss::chooseSchedule(const TargetInfo &target, ScaledMatmulOp op,
   bool isCPU = target.kind == TargetKind::CPU;
   int64_t elementBytes = getElementBytes(op.getLhsScheme().getElementType());
   int64_t tileK =
-      overrides.tileK.value_or(chooseTileK(op, kTileRowBytes / elementBytes));
+      overrides.tileK.value_or(chooseTileK(op, kTileRowBytes / elementBytes,
+                                           /*holdsGroups=*/!isCPU));
   TileShape tile = isCPU ? TileShape{32, 32, 1}
                          : chooseTile(target, op, getTileSums(op, tileK));
   // Consumers suit a tile, so an override of the tile gets the usual two.

@@ -46,7 +46,8 @@ struct Operand {
 class TileLoopEmitter {
 public:
   TileLoopEmitter(ScaledMatmulOp op)
-      : op(op), schedule(*op.getSchedule()), b(op.getLoc(), op),
+      : op(op), schedule(*op.getSchedule()),
+        productK(getProductK(op, schedule.getTileK())), b(op.getLoc(), op),
         lhs{op.getLhs(),         op.getLhsMicro(),  op.getLhsGlobal(),
             dim(op.getLhs(), 0), op.getLhsScheme(), schedule.getTileM(),
             /*isRows=*/true},
@@ -80,6 +81,7 @@ private:
 
   ScaledMatmulOp op;
   ScheduleAttr schedule;
+  int64_t productK;
   ImplicitLocOpBuilder b;
   Operand lhs, rhs;
   Value zero, kExtent;
@@ -103,7 +105,7 @@ SmallVector<bool> TileLoopEmitter::getInBounds(Value memref,
 
 Value TileLoopEmitter::loadTile(const Operand &operand, Value outer, Value k) {
   Type elementType = operand.scheme.getElementType();
-  int64_t shape[] = {operand.tileOuter, schedule.getTileK()};
+  int64_t shape[] = {operand.tileOuter, productK};
   Value padding =
       arith::ConstantOp::create(b, b.getFloatAttr(elementType, 0.0));
   return vector::TransferReadOp::create(
@@ -138,7 +140,7 @@ Value TileLoopEmitter::multiply(Value m, Value n, Value k, Value acc) {
 Value TileLoopEmitter::multiplyInterval(Value m, Value n, Value k, Value kEnd) {
   Value limit = arith::MinUIOp::create(b, kEnd, kExtent);
   auto loop = scf::ForOp::create(
-      b, k, limit, index(schedule.getTileK()), ValueRange{zero},
+      b, k, limit, index(productK), ValueRange{zero},
       [&](OpBuilder &, Location, Value iv, ValueRange args) {
         OpBuilder::InsertionGuard guard(b);
         b.setInsertionPointToEnd(args.front().getParentBlock());
@@ -166,7 +168,7 @@ Value TileLoopEmitter::emitSum(Value m, Value n) {
         Value r = rows ? rows : loadScales(lhs, m, k);
         Value c = cols ? cols : loadScales(rhs, n, k);
         Value partial =
-            chain == schedule.getTileK()
+            chain == productK
                 ? multiply(m, n, k, zero)
                 : multiplyInterval(m, n, k,
                                    arith::AddIOp::create(b, k, index(chain)));
@@ -294,11 +296,14 @@ static LogicalResult checkTileable(ScaledMatmulOp op) {
       return op.emitOpError("micro groups of ")
              << scheme.getGroupK() << " elements along K cannot be tiled; "
              << "quantize with 'full' groups or multiples of " << kMinTileK;
-    if (!scheme.isConstantAlongK() && scheme.getGroupK() % tileK != 0)
+    if (!scheme.isConstantAlongK() && scheme.getGroupK() % tileK != 0 &&
+        tileK % scheme.getGroupK() != 0)
       return op.emitOpError("tile K = ")
-             << tileK << " spans several micro groups of " << scheme.getGroupK()
-             << " elements; use a tile K that divides it and is " << kMinTileK
-             << " or a multiple of " << kMmaStepK;
+             << tileK << " holds parts of micro groups of "
+             << scheme.getGroupK()
+             << " elements; use a tile K that divides it or is a multiple of "
+                "it, and that is "
+             << kMinTileK << " or a multiple of " << kMmaStepK;
   }
   if (!op.getAccumulate().isFast() &&
       op.getAccumulate().getInterval() % tileK != 0)

@@ -20,6 +20,28 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
+  // Slices of different tiles need different slots.
+  gpu.func @two_tiles(%a: memref<?x?xf8E4M3FN>, %K: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c128 = arith.constant 128 : index
+    %zero = arith.constant dense<0.0> : vector<128x128xf32>
+    %pad = arith.constant 0.0 : f8E4M3FN
+    scf.for %k = %c0 to %K step %c128 {
+      %t = vector.transfer_read %a[%c0, %k], %pad : memref<?x?xf8E4M3FN>, vector<128x128xf8E4M3FN>
+      %u = vector.transfer_read %a[%c128, %k], %pad : memref<?x?xf8E4M3FN>, vector<128x128xf8E4M3FN>
+      %t0 = vector.extract_strided_slice %t {offsets = [0, 0], sizes = [128, 64], strides = [1, 1]} : vector<128x128xf8E4M3FN> to vector<128x64xf8E4M3FN>
+      %u1 = vector.extract_strided_slice %u {offsets = [0, 64], sizes = [128, 64], strides = [1, 1]} : vector<128x128xf8E4M3FN> to vector<128x64xf8E4M3FN>
+      %p = moss.mma %t0, %t0, %zero : vector<128x64xf8E4M3FN>, vector<128x64xf8E4M3FN>, vector<128x128xf32>
+      // expected-error @+1 {{is the second of its kernel, but one ring of shared memory serves one loop; tile the matmuls in separate kernels}}
+      %q = moss.mma %t0, %u1, %p : vector<128x64xf8E4M3FN>, vector<128x64xf8E4M3FN>, vector<128x128xf32>
+    } {moss.schedule = #moss.schedule<tile = [128, 128, 128], stages = 4, consumers = 2, raster = 8, blocks = 132>}
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
   gpu.func @no_load(%a: memref<?x?xf8E4M3FN>, %tb: vector<256x128xf8E4M3FN>, %K: index, %flag: i1) kernel {
     %c0 = arith.constant 0 : index
     %c128 = arith.constant 128 : index

@@ -83,6 +83,74 @@ gpu.module @m {
     gpu.return
   }
 
+  // Products of slices share a slot, which is released after the last of them. Their
+  // scales are rows of one tile, or the same scale in each; those that all rows share
+  // are in one unit. A matrix by itself takes two tiles.
+  // CHECK-LABEL: gpu.func @slices(
+  // CHECK-SAME:  %[[A:[a-z0-9_]+]]: memref<256x512xf8E4M3FN>, %[[E:[a-z0-9_]+]]: memref<256x8xf8E8M0FNU, strided<[1, 256]>>, %[[G:[a-z0-9_]+]]: memref<256x4xf32, strided<[1, 256]>>, %[[F:[a-z0-9_]+]]: memref<2x8xf32>
+  // CHECK:       %[[CH:[a-z0-9_]+]] = moss.channel : <4 x (vector<128x128xf8E4M3FN>, vector<128x128xf8E4M3FN>, vector<2x128xf8E8M0FNU>, vector<1x128xf32>, vector<1x4xf32>)>
+  // CHECK:         scf.for
+  // CHECK:         scf.for %[[K:[a-z0-9_]+]] =
+  // CHECK-NOT:       transfer_read
+  // CHECK-NOT:       moss.load_scales
+  // CHECK:           %[[GE:[a-z0-9_]+]] = arith.divui %[[K]], %c64
+  // CHECK:           moss.put %[[CH]]{{.*}} from(%[[A]], %[[A]], {{.*}}) at(%{{.*}}, %{{.*}}, %[[GE]], %{{.*}}, %{{.*}}), (%[[K]], %[[K]], %{{.*}}, %{{.*}}, %{{.*}})
+  // CHECK-NEXT:      %[[T:[a-z0-9_]+]]:5 = moss.get
+  // CHECK-DAG:       %[[A0:[a-z0-9_]+]] = vector.extract_strided_slice %[[T]]#0 {offsets = [0, 0]
+  // CHECK-DAG:       %[[A1:[a-z0-9_]+]] = vector.extract_strided_slice %[[T]]#0 {offsets = [0, 64]
+  // CHECK-DAG:       %[[B0:[a-z0-9_]+]] = vector.extract_strided_slice %[[T]]#1 {offsets = [0, 0]
+  // CHECK:           moss.mma %[[A0]], %[[B0]],
+  // CHECK-DAG:       moss.read_scales %[[T]]#2 : vector<2x128xf8E8M0FNU> -> vector<128x1xf8E8M0FNU>
+  // CHECK-DAG:       moss.read_scales %[[T]]#3 : vector<1x128xf32> -> vector<128x1xf32>
+  // CHECK-DAG:       moss.read_scales %[[T]]#4[%{{.*}}] : vector<1x4xf32> -> vector<1x128xf32>
+  // CHECK:           moss.add_rescaled
+  // CHECK-DAG:       %[[B1:[a-z0-9_]+]] = vector.extract_strided_slice %[[T]]#1 {offsets = [0, 64]
+  // CHECK:           moss.mma %[[A1]], %[[B1]],
+  // CHECK-DAG:       moss.read_scales %[[T]]#2 row(1) : vector<2x128xf8E8M0FNU> -> vector<128x1xf8E8M0FNU>
+  // CHECK-DAG:       moss.read_scales %[[T]]#3 : vector<1x128xf32> -> vector<128x1xf32>
+  // CHECK-DAG:       moss.read_scales %[[T]]#4[%{{.*}}] : vector<1x4xf32> -> vector<1x128xf32>
+  // CHECK-DAG:       moss.release
+  // CHECK:           moss.add_rescaled
+  // CHECK-NOT:       moss.release
+  // CHECK:           scf.yield
+  gpu.func @slices(%a: memref<256x512xf8E4M3FN>, %e: memref<256x8xf8E8M0FNU, strided<[1, 256]>>,
+                   %g: memref<256x4xf32, strided<[1, 256]>>, %f: memref<2x8xf32>, %c: memref<256x256xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c64 = arith.constant 64 : index
+    %c128 = arith.constant 128 : index
+    %c256 = arith.constant 256 : index
+    %c512 = arith.constant 512 : index
+    %zero = arith.constant dense<0.0> : vector<128x128xf32>
+    %pad = arith.constant 0.0 : f8E4M3FN
+    scf.for %i = %c0 to %c2 step %c1 {
+      %m = arith.muli %i, %c128 : index
+      %s:2 = scf.for %k = %c0 to %c512 step %c128 iter_args(%d = %zero, %x = %zero) -> (vector<128x128xf32>, vector<128x128xf32>) {
+        %k1 = arith.addi %k, %c64 : index
+        %t = vector.transfer_read %a[%m, %k], %pad {in_bounds = [true, true]} : memref<256x512xf8E4M3FN>, vector<128x128xf8E4M3FN>
+        %t0 = vector.extract_strided_slice %t {offsets = [0, 0], sizes = [128, 64], strides = [1, 1]} : vector<128x128xf8E4M3FN> to vector<128x64xf8E4M3FN>
+        %t1 = vector.extract_strided_slice %t {offsets = [0, 64], sizes = [128, 64], strides = [1, 1]} : vector<128x128xf8E4M3FN> to vector<128x64xf8E4M3FN>
+        %e0 = moss.load_scales %e[%m, %k] bound(%c256) group [1, 64] : memref<256x8xf8E8M0FNU, strided<[1, 256]>> -> vector<128x1xf8E8M0FNU>
+        %g0 = moss.load_scales %g[%m, %k] bound(%c256) group [1, 128] : memref<256x4xf32, strided<[1, 256]>> -> vector<128x1xf32>
+        %f0 = moss.load_scales %f[%m, %k] bound(%c256) group [128, 64] : memref<2x8xf32> -> vector<1x128xf32>
+        %p0 = moss.mma %t0, %t0, %zero : vector<128x64xf8E4M3FN>, vector<128x64xf8E4M3FN>, vector<128x128xf32>
+        %d0 = moss.add_rescaled %d, %p0 rows(%e0 : vector<128x1xf8E8M0FNU>) : vector<128x128xf32>
+        %x0 = moss.add_rescaled %x, %p0 rows(%g0 : vector<128x1xf32>) cols(%f0 : vector<1x128xf32>) : vector<128x128xf32>
+        %e1 = moss.load_scales %e[%m, %k1] bound(%c256) group [1, 64] : memref<256x8xf8E8M0FNU, strided<[1, 256]>> -> vector<128x1xf8E8M0FNU>
+        %g1 = moss.load_scales %g[%m, %k1] bound(%c256) group [1, 128] : memref<256x4xf32, strided<[1, 256]>> -> vector<128x1xf32>
+        %f1 = moss.load_scales %f[%m, %k1] bound(%c256) group [128, 64] : memref<2x8xf32> -> vector<1x128xf32>
+        %p1 = moss.mma %t1, %t1, %zero : vector<128x64xf8E4M3FN>, vector<128x64xf8E4M3FN>, vector<128x128xf32>
+        %d1 = moss.add_rescaled %d0, %p1 rows(%e1 : vector<128x1xf8E8M0FNU>) : vector<128x128xf32>
+        %x1 = moss.add_rescaled %x0, %p1 rows(%g1 : vector<128x1xf32>) cols(%f1 : vector<1x128xf32>) : vector<128x128xf32>
+        scf.yield %d1, %x1 : vector<128x128xf32>, vector<128x128xf32>
+      }
+      %q = arith.addf %s#0, %s#1 : vector<128x128xf32>
+      vector.transfer_write %q, %c[%m, %c0] {in_bounds = [true, true]} : vector<128x128xf32>, memref<256x256xf32>
+    } {moss.schedule = #moss.schedule<tile = [128, 128, 128], stages = 4, consumers = 2, raster = 8, blocks = 132>}
+    gpu.return
+  }
+
   // The tile of a scale that all rows share begins at a whole unit, and the position
   // in it is found before the product.
   // CHECK-LABEL: gpu.func @blocks(

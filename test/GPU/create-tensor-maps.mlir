@@ -68,6 +68,17 @@ module attributes {gpu.container_module} {
       gpu.return
     }
 
+    // Scales are not swizzled, and a box has all groups of a tile.
+    // CHECK-LABEL: gpu.func @scale_boxes(
+    // CHECK-SAME:  !moss.tensor_map<4x128xf8E8M0FNU, swizzle = 0>
+    gpu.func @scale_boxes(%e: memref<16x4096xf8E8M0FNU>) kernel {
+      %c0 = arith.constant 0 : index
+      %i = arith.constant 0 : i32
+      %ch = moss.channel : !moss.channel<2 x (vector<4x128xf8E8M0FNU>)>
+      moss.put %ch[%i] from(%e : memref<16x4096xf8E8M0FNU>) at(%c0), (%c0) : !moss.channel<2 x (vector<4x128xf8E8M0FNU>)>
+      gpu.return
+    }
+
     // CHECK-LABEL: gpu.func @direct_stores(
     // CHECK-COUNT-10: vector.transfer_write
     gpu.func @direct_stores(%a: memref<64x256xf8E4M3FN>, %unknown: memref<64x?xf32>, %odd: memref<64x65xf32>,

@@ -83,6 +83,36 @@ func.func @scales_along_k(%e: memref<64x4xf32, strided<[1, 64]>>, %f: memref<64x
   return
 }
 
+// So is that for scales of several steps that share a tile: 2 x (640 + 16384) bytes
+// are in slots.
+// CHECK-LABEL: func @scales_of_steps(
+// CHECK:       %[[BYTES:[a-z0-9_]+]] = arith.constant 34080 : i32
+// CHECK:       gpu.launch {{.*}} dynamic_shared_memory_size %[[BYTES]]
+func.func @scales_of_steps(%e: memref<64x4xf32, strided<[1, 64]>>, %f: memref<64x4xf8E8M0FNU, strided<[1, 64]>>,
+                           %a: vector<64x32xf8E4M3FN>, %c: memref<64x64xf32>) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %zero = arith.constant dense<0.0> : vector<64x64xf32>
+  scf.forall (%m, %n) = (0, 0) to (64, 64) step (64, 64) {
+    %sum = scf.for %k = %c0 to %c128 step %c64 iter_args(%d = %zero) -> (vector<64x64xf32>) {
+      %s0 = moss.load_scales %e[%m, %k] bound(%c64) group [1, 32] : memref<64x4xf32, strided<[1, 64]>> -> vector<64x1xf32>
+      %t0 = moss.load_scales %f[%n, %k] bound(%c64) group [1, 32] : memref<64x4xf8E8M0FNU, strided<[1, 64]>> -> vector<1x64xf8E8M0FNU>
+      %p0 = moss.mma %a, %a, %zero : vector<64x32xf8E4M3FN>, vector<64x32xf8E4M3FN>, vector<64x64xf32>
+      %d0 = moss.add_rescaled %d, %p0 rows(%s0 : vector<64x1xf32>) cols(%t0 : vector<1x64xf8E8M0FNU>) : vector<64x64xf32>
+      %k1 = arith.addi %k, %c32 : index
+      %s1 = moss.load_scales %e[%m, %k1] bound(%c64) group [1, 32] : memref<64x4xf32, strided<[1, 64]>> -> vector<64x1xf32>
+      %t1 = moss.load_scales %f[%n, %k1] bound(%c64) group [1, 32] : memref<64x4xf8E8M0FNU, strided<[1, 64]>> -> vector<1x64xf8E8M0FNU>
+      %p1 = moss.mma %a, %a, %zero : vector<64x32xf8E4M3FN>, vector<64x32xf8E4M3FN>, vector<64x64xf32>
+      %d1 = moss.add_rescaled %d0, %p1 rows(%s1 : vector<64x1xf32>) cols(%t1 : vector<1x64xf8E8M0FNU>) : vector<64x64xf32>
+      scf.yield %d1 : vector<64x64xf32>
+    }
+    vector.transfer_write %sum, %c[%m, %n] : vector<64x64xf32>, memref<64x64xf32>
+  } {moss.schedule = #moss.schedule<tile = [64, 64, 64], stages = 2, consumers = 1, raster = 1, blocks = 1>}
+  return
+}
+
 // Loops without schedule are not ours.
 // CHECK-LABEL: func @no_schedule(
 // CHECK-NOT:   gpu.launch

@@ -112,12 +112,12 @@ func.func private @f(!moss.channel<0 x (vector<128x128xf8E4M3FN>)>)
 
 // -----
 
-// expected-error @below {{a channel's tiles must be two-dimensional vectors of f8E4M3FN, f8E5M2 or bf16, or 1xN of f32 or f8E8M0FNU, but got 'vector<128xf8E4M3FN>'}}
+// expected-error @below {{a channel's tiles must be two-dimensional vectors of f8E4M3FN, f8E5M2, bf16, f32 or f8E8M0FNU, but got 'vector<128xf8E4M3FN>'}}
 func.func private @f(!moss.channel<1 x (vector<128xf8E4M3FN>)>)
 
 // -----
 
-// expected-error @below {{a channel's tiles must be two-dimensional vectors of f8E4M3FN, f8E5M2 or bf16, or 1xN of f32 or f8E8M0FNU, but got 'vector<128x[16]xf8E4M3FN>'}}
+// expected-error @below {{a channel's tiles must be two-dimensional vectors of f8E4M3FN, f8E5M2, bf16, f32 or f8E8M0FNU, but got 'vector<128x[16]xf8E4M3FN>'}}
 func.func private @f(!moss.channel<1 x (vector<128x[16]xf8E4M3FN>)>)
 
 // -----

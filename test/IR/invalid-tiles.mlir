@@ -205,7 +205,7 @@ func.func @f(%c: vector<8x16xf32>, %e: vector<16x1xf32>) {
 // -----
 
 func.func @f(%t: vector<1x8xf32>) {
-  // expected-error @below {{reads 'vector<16x1xf32>' from a tile of 'vector<1x8xf32>', but must read Rx1 or 1xR scales from 1xR of the same type, or one by its index}}
+  // expected-error @below {{reads 'vector<16x1xf32>' from a tile of 'vector<1x8xf32>', but must read Rx1 or 1xR scales from a row of GxR of the same type, or one by its index}}
   %r = moss.read_scales %t : vector<1x8xf32> -> vector<16x1xf32>
   return
 }
@@ -213,7 +213,15 @@ func.func @f(%t: vector<1x8xf32>) {
 // -----
 
 func.func @f(%t: vector<8x2xf32>) {
-  // expected-error @below {{must read Rx1 or 1xR scales from 1xR of the same type}}
+  // expected-error @below {{must read Rx1 or 1xR scales from a row of GxR of the same type}}
   %r = moss.read_scales %t : vector<8x2xf32> -> vector<16x1xf32>
+  return
+}
+
+// -----
+
+func.func @f(%t: vector<4x16xf32>) {
+  // expected-error @below {{reads row 4 of a tile of 4}}
+  %r = moss.read_scales %t row(4) : vector<4x16xf32> -> vector<16x1xf32>
   return
 }

@@ -62,15 +62,17 @@ func.func @promoted(%a: memref<512x1024xf8E4M3FN>, %b: memref<512x1024xf8E4M3FN>
 #k192 = #moss.scheme<f8E4M3FN, micro = f32, group = [1, 192], global = unit, rounding = ceil>
 
 // Tiles along K divide the promotion interval and every micro group, and more
-// of the smaller stages fit.
+// of the smaller stages fit. A kernel's tile can also hold whole groups.
 // CHECK-LABEL: func @narrow_k(
 // CHECK: schedule(<tile = [192, 128, 64], stages = 8,
-// CHECK: schedule(<tile = [192, 128, 32], stages = 8,
+// CHECK: schedule(<tile = [192, 128, 128], stages = 4,
+// CHECK: schedule(<tile = [192, 128, 64], stages = 8,
 // CHECK: schedule(<tile = [192, 128, 64], stages = 8,
 // CPU-LABEL: func @narrow_k(
 // CPU: schedule(<tile = [32, 32, 64],
 // CPU: schedule(<tile = [32, 32, 32],
 // CPU: schedule(<tile = [32, 32, 64],
+// CPU: schedule(<tile = [32, 32, 32],
 func.func @narrow_k(%a: memref<512x384xf8E4M3FN>, %b: memref<512x384xf8E4M3FN>, %bm: memref<512x12xf8E8M0FNU>,
                     %bf: memref<512x2xf32>, %c: memref<512x512xf32>) {
   moss.scaled_matmul #moss.accumulate<promoted(64)>
@@ -83,6 +85,10 @@ func.func @narrow_k(%a: memref<512x384xf8E4M3FN>, %b: memref<512x384xf8E4M3FN>, 
   moss.scaled_matmul #moss.accumulate<fast>
     lhs(#tensor, %a : memref<512x384xf8E4M3FN>)
     rhs(#k192, %b : memref<512x384xf8E4M3FN>) micro(%bf : memref<512x2xf32>)
+    outs(%c : memref<512x512xf32>)
+  moss.scaled_matmul #moss.accumulate<fast>
+    lhs(#k192, %a : memref<512x384xf8E4M3FN>) micro(%bf : memref<512x2xf32>)
+    rhs(#mx, %b : memref<512x384xf8E4M3FN>) micro(%bm : memref<512x12xf8E8M0FNU>)
     outs(%c : memref<512x512xf32>)
   return
 }

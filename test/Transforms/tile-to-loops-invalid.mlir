@@ -26,12 +26,12 @@ func.func @tensors(%a: tensor<64x256xf8E4M3FN>, %b: tensor<64x256xf8E4M3FN>, %c:
 // -----
 
 #tensor = #moss.scheme<f8E4M3FN, global = jit>
-#mx = #moss.scheme<f8E4M3FN, micro = f8E8M0FNU, group = [1, 32], global = unit, rounding = ceil>
+#k96 = #moss.scheme<f8E4M3FN, micro = f8E8M0FNU, group = [1, 96], global = unit, rounding = ceil>
 
-func.func @group(%a: memref<64x256xf8E4M3FN>, %am: memref<64x8xf8E8M0FNU>, %b: memref<64x256xf8E4M3FN>, %c: memref<64x64xf32>) {
-  // expected-error @+1 {{tile K = 128 spans several micro groups of 32 elements; use a tile K that divides it and is 16 or a multiple of 32}}
+func.func @group(%a: memref<64x256xf8E4M3FN>, %am: memref<64x3xf8E8M0FNU>, %b: memref<64x256xf8E4M3FN>, %c: memref<64x64xf32>) {
+  // expected-error @+1 {{tile K = 128 holds parts of micro groups of 96 elements; use a tile K that divides it or is a multiple of it, and that is 16 or a multiple of 32}}
   moss.scaled_matmul #moss.accumulate<fast>
-    lhs(#mx, %a : memref<64x256xf8E4M3FN>) micro(%am : memref<64x8xf8E8M0FNU>)
+    lhs(#k96, %a : memref<64x256xf8E4M3FN>) micro(%am : memref<64x3xf8E8M0FNU>)
     rhs(#tensor, %b : memref<64x256xf8E4M3FN>)
     outs(%c : memref<64x64xf32>)
     schedule(<tile = [32, 32, 128], stages = 1, consumers = 1, raster = 1, blocks = 1>)

@@ -4,6 +4,7 @@
 #unit = #moss.scheme<f8E5M2, global = unit>
 #row = #moss.scheme<f8E4M3FN, micro = f8E8M0FNU, group = [1, full], global = jit, rounding = ceil>
 #rows4 = #moss.scheme<f8E4M3FN, micro = f8E8M0FNU, group = [4, full], global = unit, rounding = ceil>
+#mx = #moss.scheme<f8E4M3FN, micro = f8E8M0FNU, group = [1, 32], global = unit, rounding = ceil>
 #k128 = #moss.scheme<f8E4M3FN, micro = f8E8M0FNU, group = [1, 128], global = unit, rounding = ceil>
 #k512 = #moss.scheme<f8E4M3FN, micro = f8E8M0FNU, group = [1, 512], global = unit, rounding = ceil>
 #f32k128 = #moss.scheme<f8E4M3FN, micro = f32, group = [128, 128], global = unit, rounding = ceil>
@@ -85,6 +86,27 @@ func.func @promoted_64(%a: memref<64x256xf8E4M3FN>, %b: memref<64x256xf8E4M3FN>,
     lhs(#tensor, %a : memref<64x256xf8E4M3FN>) rhs(#tensor, %b : memref<64x256xf8E4M3FN>)
     outs(%c : memref<64x64xf32>)
     schedule(<tile = [32, 32, 64], stages = 1, consumers = 1, raster = 1, blocks = 1>)
+  return
+}
+
+// Tiles of four groups along K: a product for each group.
+// CHECK-LABEL: func @groups_in_tile(
+// CHECK-SAME:  %[[A:[a-z0-9_]+]]: memref<64x256xf8E4M3FN>, %[[AM:[a-z0-9_]+]]: memref<64x8xf8E8M0FNU>
+// CHECK:         %[[STEP:[a-z0-9_]+]] = arith.constant 32 : index
+// CHECK:         scf.for %[[K:[a-z0-9_]+]] = %{{.*}} to %{{.*}} step %[[STEP]] iter_args
+// CHECK-NOT:     scf.for
+// CHECK:           moss.load_scales %[[AM]][%{{.*}}, %[[K]]]
+// CHECK:           vector.transfer_read %[[A]][%{{.*}}, %[[K]]], {{.*}} vector<32x32xf8E4M3FN>
+// CHECK:           moss.mma {{.*}} : vector<32x32xf8E4M3FN>, vector<32x32xf8E4M3FN>
+// CHECK-NEXT:      moss.rescale
+// CHECK-NEXT:      arith.addf
+func.func @groups_in_tile(%a: memref<64x256xf8E4M3FN>, %am: memref<64x8xf8E8M0FNU>, %b: memref<64x256xf8E4M3FN>,
+                          %c: memref<64x64xf32>) {
+  moss.scaled_matmul #moss.accumulate<promoted(128)>
+    lhs(#mx, %a : memref<64x256xf8E4M3FN>) micro(%am : memref<64x8xf8E8M0FNU>)
+    rhs(#tensor, %b : memref<64x256xf8E4M3FN>)
+    outs(%c : memref<64x64xf32>)
+    schedule(<tile = [32, 32, 128], stages = 1, consumers = 1, raster = 1, blocks = 1>)
   return
 }
 

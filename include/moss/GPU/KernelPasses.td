@@ -30,7 +30,9 @@ def MossCreateChannels : Pass<"moss-create-channels", "::mlir::gpu::GPUFuncOp"> 
 
     Micro scales that change at every iteration travel in the same slots, if the copy
     engine can reach them (`moss-arrange-scales`): `moss.load_scales` becomes a tile
-    of the channel and a `moss.read_scales` of it after the product. If those of
+    of the channel and a `moss.read_scales` of it after the product. Several products
+    of slices of the same tiles (`moss-merge-steps`) share a slot, and the scales of
+    each are a row of the tile. If those of
     columns do, the slot is released after they were used.
 
     ```mlir
@@ -162,6 +164,61 @@ def MossMapToGrid : Pass<"moss-map-to-grid"> {
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::gpu::GPUDialect",
                            "::mlir::scf::SCFDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// moss-merge-steps
+//===----------------------------------------------------------------------===//
+
+def MossMergeSteps : Pass<"moss-merge-steps"> {
+  let summary = "Read the operands of several products as one tile";
+  let description = [{
+    Products whose scales change along K, every 32 elements for instance, are
+    narrower than the tiles of their schedule. A slot of a ring for each of them
+    would cost as many waits and copies as there are products. This pass lets a
+    step of the loop be a tile of the schedule, of which every product takes a
+    slice:
+
+    ```mlir
+    %sum = scf.for %k = %c0 to %K step %c32 iter_args(%c = %zero) -> (vector<192x128xf32>) {
+      %rows = moss.load_scales %e[%m, %k] bound(%M) group [1, 32] : ... -> vector<192x1xf8E8M0FNU>
+      %a = vector.transfer_read %A[%m, %k], %pad : ..., vector<192x32xf8E4M3FN>
+      %b = vector.transfer_read %B[%n, %k], %pad : ..., vector<128x32xf8E4M3FN>
+      %p = moss.mma %a, %b, %zero : ...
+      %s = moss.add_rescaled %c, %p rows(%rows : vector<192x1xf8E8M0FNU>) : vector<192x128xf32>
+      scf.yield %s : vector<192x128xf32>
+    }
+    // becomes, for tiles of K = 64
+    %sum = scf.for %k = %c0 to %K step %c64 iter_args(%c = %zero) -> (vector<192x128xf32>) {
+      %a = vector.transfer_read %A[%m, %k], %pad : ..., vector<192x64xf8E4M3FN>
+      %b = vector.transfer_read %B[%n, %k], %pad : ..., vector<128x64xf8E4M3FN>
+      %a0 = vector.extract_strided_slice %a {offsets = [0, 0], sizes = [192, 32], strides = [1, 1]} : ...
+      %b0 = vector.extract_strided_slice %b {offsets = [0, 0], sizes = [128, 32], strides = [1, 1]} : ...
+      %rows0 = moss.load_scales %e[%m, %k] ...
+      %p0 = moss.mma %a0, %b0, %zero : ...
+      %s0 = moss.add_rescaled %c, %p0 rows(%rows0 : ...) : vector<192x128xf32>
+      %a1 = vector.extract_strided_slice %a {offsets = [0, 32], sizes = [192, 32], strides = [1, 1]} : ...
+      %b1 = vector.extract_strided_slice %b {offsets = [0, 32], sizes = [128, 32], strides = [1, 1]} : ...
+      %k1 = arith.addi %k, %c32 : index
+      %rows1 = moss.load_scales %e[%m, %k1] ...
+      %p1 = moss.mma %a1, %b1, %zero : ...
+      %s1 = moss.add_rescaled %s0, %p1 rows(%rows1 : ...) : vector<192x128xf32>
+      scf.yield %s1 : vector<192x128xf32>
+    }
+    ```
+
+    Every product keeps its partial sum, and these are added in the same order, so
+    that no bit changes. If the tiles do not divide K, the last steps multiply zeros,
+    and add zero to the sum: a sum that underflowed to -0 becomes 0. Their scales are past the end, where the copy engine
+    reads zeros; scales that threads load themselves are the last there are.
+
+    Only loops over K from 0 that add `moss.add_rescaled` products to one sum are
+    merged. A remark says why others, whose products are narrower than their
+    schedule's tiles, are not.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
 }
 
 //===----------------------------------------------------------------------===//

@@ -74,10 +74,9 @@ inline int64_t getTileRowBytes(VectorType tile) {
   return tile.getDimSize(1) * getElementBytes(tile.getElementType());
 }
 
-/// Whether a tile of a channel is a row of micro scales and not an operand.
+/// Whether a tile of a channel holds micro scales and not an operand.
 inline bool isScaleTile(VectorType tile) {
-  return tile.getDimSize(0) == 1 &&
-         isa<Float32Type, Float8E8M0FNUType>(tile.getElementType());
+  return isa<Float32Type, Float8E8M0FNUType>(tile.getElementType());
 }
 
 /// The tensor that an op may write to instead of adding to `init`, when `init`

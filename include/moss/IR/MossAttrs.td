@@ -336,7 +336,8 @@ def Moss_ScheduleAttr : Moss_Attr<"Schedule", "schedule"> {
   let summary = "how a scaled matmul is cut into tiles and mapped to a machine";
   let description = [{
     - `tile`: the M, N and K extents of the block of work of one kernel
-      iteration, at most 4096 each;
+      iteration, at most 4096 each; a tile whose micro scales change along its K
+      is multiplied in parts;
     - `stages`: slots of the ring of shared memory between the producer and
       the consumers (ignored on a CPU);
     - `consumers`: warpgroups that multiply, each with an equal share of the

@@ -128,20 +128,23 @@ def Moss_TileDescriptorOp : Moss_Op<"tile_descriptor", [Pure]> {
 def Moss_ReadScalesOp : Moss_Op<"read_scales", [Pure]> {
   let summary = "read the micro scales that a slot of a channel holds";
   let description = [{
-    The micro scales of R rows (R x 1) or columns (1 x R) of a product, from the
-    1 x R tile of scales that `get` has yielded. With an index, all of them are the
-    scale at this position of a tile of any size. The read must come before the
-    `release` of the tile's slot.
+    The micro scales of R rows (R x 1) or columns (1 x R) of a product, from row
+    `row`, the first if not given, of the G x R tile of scales that `get` has
+    yielded. With an index, all of them are the scale at this position of a row of
+    any size. The read must come before the `release` of the tile's slot.
 
     ```mlir
     %e = moss.read_scales %s : vector<1x192xf32> -> vector<192x1xf32>
+    %e2 = moss.read_scales %s2 row(2) : vector<4x192xf8E8M0FNU> -> vector<192x1xf8E8M0FNU>
     %f = moss.read_scales %t[%i] : vector<1x4xf32> -> vector<1x128xf32>
     ```
   }];
-  let arguments = (ins Moss_TileScale:$tile, Optional<I32>:$index);
+  let arguments = (ins Moss_TileScale:$tile, Optional<I32>:$index,
+      DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$row);
   let results = (outs Moss_TileScale:$scales);
   let assemblyFormat = [{
-    $tile (`[` $index^ `]`)? attr-dict `:` type($tile) `->` type($scales)
+    $tile (`[` $index^ `]`)? (`row` `(` $row^ `)`)? attr-dict
+    `:` type($tile) `->` type($scales)
   }];
   let hasVerifier = 1;
 }
@@ -149,8 +152,8 @@ def Moss_ReadScalesOp : Moss_Op<"read_scales", [Pure]> {
 def Moss_TileAddressOp : Moss_Op<"tile_address", [Pure]> {
   let summary = "the address of a tile of scales in shared memory";
   let description = [{
-    The shared-memory address, in bytes, of the first element of a 1 x R tile of
-    scales that `get` has yielded. Its elements lie side by side.
+    The shared-memory address, in bytes, of the first element of a tile of scales
+    that `get` has yielded. Its elements lie side by side, row after row.
 
     ```mlir
     %a = moss.tile_address %s : vector<1x192xf32>

@@ -26,7 +26,7 @@ def Moss_ChannelType : Moss_Type<"Channel", "channel"> {
   let description = [{
     `stages` slots, each of which holds one tile of every type in `tiles` (the
     two-dimensional vector types that `get` yields): operands of FP8 or BF16, and
-    rows (1 x N) of f32 or f8E8M0FNU micro scales. A slot is either empty, being
+    f32 or f8E8M0FNU micro scales, a row for each group along K. A slot is either empty, being
     filled, or full; `put`, `get` and `release` take it around.
 
     ```mlir

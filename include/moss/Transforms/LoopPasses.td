@@ -294,9 +294,10 @@ def MossTileToLoops : Pass<"moss-tile-to-loops"> {
 
     Tiles at the edge of an operand read zeros past its bounds, and writes past
     the bounds of the result are dropped. If the promotion interval exceeds the
-    tile's K extent, an inner loop chains `moss.mma` over the interval. Ops
-    without schedule, and tiles on which a micro scale is not constant, are
-    errors. The attributes `moss.schedule` and `moss.matmul` of the loop keep the
+    tile's K extent, an inner loop chains `moss.mma` over the interval. If a tile
+    holds several micro groups along K, the loop steps by the extent on which all
+    micro scales are constant, and `moss-merge-steps` makes tiles of its steps. Ops
+    without schedule, and tiles that hold parts of groups, are errors. The attributes `moss.schedule` and `moss.matmul` of the loop keep the
     schedule and what is computed, for later passes and descriptions.
 
     ```mlir

@@ -102,6 +102,10 @@ struct TileSums {
 /// their sum is rescaled and added.
 int64_t getChainLength(ScaledMatmulOp op, int64_t tileK);
 
+/// How many elements of K a moss.mma of `op` multiplies: all of a tile of \p
+/// tileK, or those on which every micro scale is constant.
+int64_t getProductK(ScaledMatmulOp op, int64_t tileK);
+
 /// The sums that the hoisted loops of `op` hold with tiles of \p tileK.
 TileSums getTileSums(ScaledMatmulOp op, int64_t tileK);
 
@@ -121,6 +125,11 @@ SmallVector<VectorType> getScaleTiles(ScaledMatmulOp op, int64_t tileM,
 /// adjacent, in rows of whole units.
 std::optional<VectorType> getScaleTile(ShapedType source, int64_t groupOuter,
                                        int64_t positions);
+
+/// The tile for \p groups groups along K, where \p tile, by getScaleTile, is
+/// that for one: scales of single rows get a row for each group, and a unit of
+/// others holds more than tiles of operands need.
+VectorType getGroupsTile(VectorType tile, int64_t groupOuter, int64_t groups);
 
 /// The budget of a kernel on operands of \p elementType, whose ring holds \p
 /// scaleStageBytes of scales a stage, or failure after an error that says which

@@ -1,0 +1,92 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of Moss, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ScaleTiles.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "moss/Transforms/Target.h"
+
+using namespace mlir;
+using namespace mlir::moss;
+
+std::optional<VectorType> moss::getScaleTile(LoadScalesOp load) {
+  auto mmas = load->getBlock()->getOps<MmaOp>();
+  if (!isa<scf::ForOp>(load->getParentOp()) || mmas.empty() ||
+      load.getGroupK() == 0 ||
+      (load.getGroupOuter() > 1 && !readsOneGroup(load)))
+    return std::nullopt;
+  // The slot is received in front of the product.
+  Operation *mma = *mmas.begin();
+  if (llvm::any_of(load->getUsers(), [&](Operation *user) {
+        return user->getBlock() == mma->getBlock() &&
+               user->isBeforeInBlock(mma);
+      }))
+    return std::nullopt;
+  return getScaleTile(load.getSource().getType(), load.getGroupOuter(),
+                      cast<VectorType>(load.getType()).getNumElements());
+}
+
+/// Whether the groups that `load` reads \p offset past the position of \p loop
+/// lie at a constant distance from those at its position: a step of the loop is
+/// whole groups or a whole part of one. If a tile is a unit of several groups,
+/// it must hold those of whole steps.
+static bool isRegular(scf::ForOp loop, LoadScalesOp load, int64_t offset,
+                      VectorType tile) {
+  std::optional<int64_t> first = getConstantIntValue(loop.getLowerBound());
+  std::optional<int64_t> step = getConstantIntValue(loop.getStep());
+  int64_t group = load.getGroupK();
+  if (!first || !step || *step <= 0 || *first % *step != 0 || offset < 0 ||
+      offset >= *step)
+    return false;
+  if (*step % group != 0)
+    return group % *step == 0;
+  return load.getGroupOuter() == 1 ||
+         tile.getNumElements() % (*step / group) == 0;
+}
+
+/// The position along K at which the tile of `load` begins, and how far `load`
+/// is from it.
+static std::pair<Value, int64_t> splitPosition(LoadScalesOp load,
+                                               VectorType tile) {
+  auto loop = cast<scf::ForOp>(load->getParentOp());
+  APInt offset;
+  auto sum = load.getK().getDefiningOp<arith::AddIOp>();
+  if (sum && sum.getLhs() == loop.getInductionVar() &&
+      matchPattern(sum.getRhs(), m_ConstantInt(&offset)) &&
+      isRegular(loop, load, offset.getSExtValue(), tile))
+    return {loop.getInductionVar(), offset.getSExtValue()};
+  return {load.getK(), 0};
+}
+
+SmallVector<ScaleTile> moss::collectScaleTiles(Block &body) {
+  SmallVector<ScaleTile> tiles;
+  for (auto load : body.getOps<LoadScalesOp>()) {
+    std::optional<VectorType> type = getScaleTile(load);
+    if (!type)
+      continue;
+    auto [k, offset] = splitPosition(load, *type);
+    auto isAlike = [&, k = k](const ScaleTile &tile) {
+      LoadScalesOp other = tile.loads.front();
+      return tile.k == k && other.getType() == load.getType() &&
+             other.getSource() == load.getSource() &&
+             other.getOuter() == load.getOuter() &&
+             other.getGroupOuter() == load.getGroupOuter() &&
+             other.getGroupK() == load.getGroupK();
+    };
+    auto *tile = llvm::find_if(tiles, isAlike);
+    if (tile == tiles.end())
+      tile = tiles.insert(tiles.end(), ScaleTile{*type, {}, {}, k});
+    int64_t row = load.getGroupOuter() == 1 ? offset / load.getGroupK() : 0;
+    tile->loads.push_back(load);
+    tile->rows.push_back(row);
+    tile->type = getGroupsTile(*type, load.getGroupOuter(),
+                               std::max(row + 1, tile->type.getDimSize(0)));
+  }
+  return tiles;
+}

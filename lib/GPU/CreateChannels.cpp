@@ -146,6 +146,13 @@ std::optional<VectorType> moss::getScaleTile(LoadScalesOp load) {
                       cast<VectorType>(load.getType()).getNumElements());
 }
 
+bool moss::isExtended(LoadScalesOp load) {
+  auto type = cast<VectorType>(load.getType());
+  return type.getDimSize(0) == 1 &&
+         areExtended(type.getElementType(), load.getGroupOuter()) &&
+         llvm::all_of(load->getUsers(), llvm::IsaPred<AddRescaledOp>);
+}
+
 namespace {
 /// What `put` copies into one tile of a slot.
 struct TileSource {
@@ -202,7 +209,9 @@ static Value readScales(ImplicitLocOpBuilder &b, LoadScalesOp load, Value tile,
     index = arith::IndexCastUIOp::create(b, b.getI32Type(), inUnit);
   }
   b.setInsertionPointAfter(mma);
-  return ReadScalesOp::create(b, load.getType(), tile, index);
+  auto type = cast<VectorType>(load.getType());
+  Type elementType = cast<VectorType>(tile.getType()).getElementType();
+  return ReadScalesOp::create(b, type.clone(elementType), tile, index);
 }
 
 /// The op after which the scales of `loads` and the operands of `mma` are read
@@ -218,6 +227,22 @@ static Operation *findLastReader(MmaOp mma, ArrayRef<LoadScalesOp> loads) {
   return last;
 }
 
+/// The channel that carries what `loads` and `scaleLoads` read.
+static ChannelType getChannelType(ArrayRef<vector::TransferReadOp> loads,
+                                  ArrayRef<LoadScalesOp> scaleLoads,
+                                  int64_t stages) {
+  SmallVector<VectorType> tiles;
+  SmallVector<int64_t> extended;
+  for (vector::TransferReadOp load : loads)
+    tiles.push_back(cast<VectorType>(load.getType()));
+  for (LoadScalesOp load : scaleLoads) {
+    if (isExtended(load))
+      extended.push_back(tiles.size());
+    tiles.push_back(*getScaleTile(load));
+  }
+  return ChannelType::get(tiles.front().getContext(), stages, tiles, extended);
+}
+
 /// Replace the loads by put and get, and release the slot after the last reader
 /// of its tiles.
 static void createChannel(MmaOp mma, ArrayRef<vector::TransferReadOp> loads,
@@ -226,13 +251,8 @@ static void createChannel(MmaOp mma, ArrayRef<vector::TransferReadOp> loads,
   IRRewriter rewriter(func.getContext());
   ImplicitLocOpBuilder b(mma.getLoc(), func.getContext());
   b.setInsertionPointToStart(&func.getBody().front());
-  SmallVector<VectorType> tiles;
-  for (vector::TransferReadOp load : loads)
-    tiles.push_back(cast<VectorType>(load.getType()));
-  for (LoadScalesOp load : scaleLoads)
-    tiles.push_back(*getScaleTile(load));
-  Value channel =
-      ChannelOp::create(b, ChannelType::get(b.getContext(), stages, tiles));
+  ChannelType type = getChannelType(loads, scaleLoads, stages);
+  Value channel = ChannelOp::create(b, type);
   Value zero = arith::ConstantIntOp::create(b, 0, 32);
   Value position =
       threadPosition(rewriter, cast<scf::ForOp>(mma->getParentOp()), zero);
@@ -249,16 +269,24 @@ static void createChannel(MmaOp mma, ArrayRef<vector::TransferReadOp> loads,
   for (LoadScalesOp load : scaleLoads)
     add(getSource(b, load));
   PutOp::create(b, channel, position, sources, rows, cols);
-  auto get = GetOp::create(b, SmallVector<Type>(tiles.begin(), tiles.end()),
-                           channel, position);
+  if (!type.getExtended().empty())
+    ExtendScalesOp::create(b, channel, position);
+  SmallVector<VectorType> received = type.getReceivedTiles();
+  auto get =
+      GetOp::create(b, SmallVector<Type>(received.begin(), received.end()),
+                    channel, position);
   b.setInsertionPointAfter(findLastReader(mma, scaleLoads));
   ReleaseOp::create(b, channel, position);
   for (auto [load, tile] :
        llvm::zip_equal(loads, get.getTiles().take_front(loads.size())))
     rewriter.replaceOp(load, tile);
   for (auto [load, tile] :
-       llvm::zip_equal(scaleLoads, get.getTiles().drop_front(loads.size())))
-    rewriter.replaceOp(load, readScales(b, load, tile, mma));
+       llvm::zip_equal(scaleLoads, get.getTiles().drop_front(loads.size()))) {
+    // Not replaceOp, since extended scales have another type.
+    Value scales = readScales(b, load, tile, mma);
+    rewriter.replaceAllUsesWith(load->getResult(0), scales);
+    rewriter.eraseOp(load);
+  }
 }
 
 namespace {

@@ -23,6 +23,12 @@ namespace mlir::moss {
 /// must suit (see getScaleTile in Target.h).
 std::optional<VectorType> getScaleTile(LoadScalesOp load);
 
+/// Whether the scales of `load`, which travel through the ring, are extended to
+/// f32 there: those that areExtended in Target.h names, if nothing but sums
+/// reads them. `moss.rescale` adds exponents as integers, which E8M0 scales
+/// are.
+bool isExtended(LoadScalesOp load);
+
 /// Whether all positions of `load` are known to belong to one group, as those
 /// of a tile do that divides a group.
 bool readsOneGroup(LoadScalesOp load);

@@ -1,7 +1,8 @@
 // REQUIRES: ptxas
 // With scales along K the assembler neither spills registers nor serializes
 // products: 1 x 128 by 128 x 128 and both 1 x 128 in FP32, 1 x 128 and 1 x 32 in
-// E8M0, for an unknown number of rows, with scales of neighbors adjacent.
+// E8M0, and 1 x 128 of columns alone, for an unknown number of rows, with scales of
+// neighbors adjacent.
 // RUN: sed -e 's/@LT@/f32/g; s/@LG@/128/; s/@RG@/128, 128/; s/@RM@/32x32x@RT@/; s/@RT@/f32/g' %s \
 // RUN:   | moss-opt --moss-fp8-lower | moss-translate --moss-gpu-binary-to-ptx -o %t.ptx
 // RUN: %ptxas -v -arch=sm_90a %t.ptx -o %t.cubin 2>&1 | FileCheck %s --implicit-check-not=C75 --implicit-check-not=warning
@@ -15,6 +16,9 @@
 // RUN:   | moss-opt --moss-fp8-lower | moss-translate --moss-gpu-binary-to-ptx -o %t.ptx
 // RUN: %ptxas -v -arch=sm_90a %t.ptx -o %t.cubin 2>&1 | FileCheck %s --implicit-check-not=C75 --implicit-check-not=warning
 // RUN: sed -e 's/?x32x@/?x128x@/; s/@LT@/f8E8M0FNU/g; s/@LG@/32/; s/@RG@/1, 32/; s/@RM@/4096x128x@RT@, strided<[1, 4096]>/; s/@RT@/f8E8M0FNU/g' %s \
+// RUN:   | moss-opt --moss-fp8-lower | moss-translate --moss-gpu-binary-to-ptx -o %t.ptx
+// RUN: %ptxas -v -arch=sm_90a %t.ptx -o %t.cubin 2>&1 | FileCheck %s --implicit-check-not=C75 --implicit-check-not=warning
+// RUN: sed -e 's/?x32x@/?x1x@/; s/@LT@/f8E8M0FNU/g; s/@LG@/full/; s/@RG@/1, 128/; s/@RM@/4096x32x@RT@, strided<[1, 4096]>/; s/@RT@/f8E8M0FNU/g' %s \
 // RUN:   | moss-opt --moss-fp8-lower | moss-translate --moss-gpu-binary-to-ptx -o %t.ptx
 // RUN: %ptxas -v -arch=sm_90a %t.ptx -o %t.cubin 2>&1 | FileCheck %s --implicit-check-not=C75 --implicit-check-not=warning
 

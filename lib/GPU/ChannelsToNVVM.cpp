@@ -7,13 +7,16 @@
 //===----------------------------------------------------------------------===//
 //
 // Lowers channels to rings in shared memory that mbarriers guard and the tensor
-// copy engine fills, and roles to branches on the warpgroup. Stage s has a full
-// barrier, on which one arrival and the bytes of a slot are expected, and an
-// empty barrier, on which every consumer arrives: one thread for all of them,
-// or for each warp if threads themselves read the slot.
+// copy engine fills. Stage s has a full barrier, on which one arrival and the
+// bytes of a slot are expected, and an empty barrier, on which every consumer
+// arrives: one thread for all of them, or for each warp if threads themselves
+// read the slot. If scales are extended, a third barrier expects their bytes,
+// and the full barrier another arrival, of the warp that extends them:
+// consumers still wait for one barrier.
 //
 //===----------------------------------------------------------------------===//
 
+#include "RolesToNVVM.h"
 #include "SharedMemory.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -38,8 +41,9 @@ static constexpr int64_t kWaitNanoseconds = 10000000;
 /// The bits of a position that say which slot it is.
 static constexpr int64_t kSlotMask = 0x7FFFFFFF;
 
-/// Warps of a consumer.
-static constexpr int64_t kWarpsPerWarpgroup = 4;
+/// Scales that a thread extends at once: a word of them to 16 bytes, the most
+/// that it can store.
+static constexpr int64_t kScalesPerWord = 4;
 
 namespace {
 /// Lowers the channel and the roles of one kernel.
@@ -63,8 +67,9 @@ private:
   Value getPhase(Value position) {
     return arith::ShRUIOp::create(b, position, i32(31));
   }
-  /// The full (0) or empty (1) barrier of a slot.
-  Value getBarrier(Value slot, int64_t kind) {
+  enum BarrierKind { Full, Empty, Scales };
+  /// The full or empty barrier of a slot, or that of scales to extend.
+  Value getBarrier(Value slot, BarrierKind kind) {
     Value base =
         offsetPointer(b, getSharedMemoryBase(b),
                       layout.barrierOffset + 8 * kind * type.getStages());
@@ -86,14 +91,12 @@ private:
         .getResult(0);
   }
 
-  /// Where tile `index` of the first slot begins, and how far the slots are
-  /// apart.
-  int64_t getTileOffset(unsigned index);
+  /// How far the slots are apart, for the kind of tile `index`.
   int64_t getSlotBytes(unsigned index) {
-    return isScaleTile(type.getTiles()[index])
-               ? getScaleStageBytes(type.getTiles())
-               : layout.stageBytes;
+    return isScaleTile(type.getTiles()[index]) ? layout.scaleStageBytes
+                                               : layout.stageBytes;
   }
+  bool hasExtended() const { return !type.getExtended().empty(); }
   /// How far a slot is from the first, for the kind of tile `index`.
   Value getSlotOffset(Value slot, unsigned index) {
     return arith::MulIOp::create(b, slot, i32(getSlotBytes(index)));
@@ -101,14 +104,18 @@ private:
 
   void initialize();
   void copyBox(PutOp put, unsigned index, int64_t row, Value target,
-               Value full);
+               Value barrier);
+  LogicalResult copyTile(PutOp put, unsigned index, Value slot, Value barrier);
   LogicalResult lowerPut(PutOp put);
+  Value createIsSpecial(Value word);
+  Value extendWord(Value word);
+  LogicalResult lowerExtend(ExtendScalesOp op);
   void lowerGet(GetOp get);
   LogicalResult lowerDescriptor(TileDescriptorOp op);
   LogicalResult lowerAddress(TileAddressOp op);
+  void arrive(Value barrier, Value predicate);
   void lowerRelease(ReleaseOp release);
   void lowerAdvance(AdvanceOp advance);
-  void lowerRoles();
 
   gpu::GPUFuncOp func;
   ChannelOp channel;
@@ -120,17 +127,6 @@ private:
 };
 } // namespace
 
-int64_t KernelLowering::getTileOffset(unsigned index) {
-  ArrayRef<VectorType> tiles = type.getTiles();
-  if (isScaleTile(tiles[index]))
-    return layout.scaleOffset + getScaleStageBytes(tiles.take_front(index));
-  int64_t offset = 0;
-  for (VectorType tile : tiles.take_front(index))
-    if (!isScaleTile(tile))
-      offset += getTileBytes(tile);
-  return offset;
-}
-
 /// One thread initializes the barriers; then all may use them.
 void KernelLowering::initialize() {
   Value thread = NVVM::ThreadIdXOp::create(b, b.getI32Type());
@@ -140,12 +136,15 @@ void KernelLowering::initialize() {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
     for (int64_t stage = 0; stage < type.getStages(); ++stage) {
-      NVVM::MBarrierInitOp::create(b, getBarrier(i32(stage), 0), i32(1),
-                                   Value());
-      NVVM::MBarrierInitOp::create(
-          b, getBarrier(i32(stage), 1),
-          i32(roles.getNumConsumers() * (hasScales ? kWarpsPerWarpgroup : 1)),
-          Value());
+      auto create = [&](BarrierKind kind, int64_t arrivals) {
+        NVVM::MBarrierInitOp::create(b, getBarrier(i32(stage), kind),
+                                     i32(arrivals), Value());
+      };
+      create(Full, hasExtended() ? 2 : 1);
+      create(Empty,
+             roles.getNumConsumers() * (hasScales ? kWarpsPerWarpgroup : 1));
+      if (hasExtended())
+        create(Scales, 1);
     }
     NVVM::FenceMbarrierInitOp::create(b);
     for (BlockArgument argument : func.getArguments())
@@ -158,9 +157,10 @@ void KernelLowering::initialize() {
   NVVM::BarrierOp::create(b);
 }
 
-/// Start the copy of the box at row `row` of tile `index`, which `full` counts.
+/// Start the copy of the box at row `row` of tile `index`, which `barrier`
+/// counts.
 void KernelLowering::copyBox(PutOp put, unsigned index, int64_t row,
-                             Value target, Value full) {
+                             Value target, Value barrier) {
   auto toI32 = [&](Value value) -> Value {
     return arith::IndexCastOp::create(b, b.getI32Type(), value);
   };
@@ -171,44 +171,141 @@ void KernelLowering::copyBox(PutOp put, unsigned index, int64_t row,
       b, LLVM::LLVMPointerType::get(b.getContext(), 7), target);
   NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
       b, target, toPointer(put.getSources()[index]),
-      ValueRange{toI32(put.getCols()[index]), firstRow}, full, ValueRange{},
+      ValueRange{toI32(put.getCols()[index]), firstRow}, barrier, ValueRange{},
       Value(), Value(), NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
       NVVM::CTAGroupKindAttr(), Value());
 }
 
+/// Start the copy of tile `index`, which `barrier` counts.
+LogicalResult KernelLowering::copyTile(PutOp put, unsigned index, Value slot,
+                                       Value barrier) {
+  VectorType tile = type.getTiles()[index];
+  auto map = dyn_cast<TensorMapType>(put.getSources()[index].getType());
+  if (!map)
+    return put.emitOpError("copies from a memref; run moss-create-tensor-maps "
+                           "to describe it");
+  int64_t boxRows = map.getBoxRows();
+  if (tile.getDimSize(0) % boxRows != 0)
+    return put.emitOpError("copies the tile ")
+           << tile << " in boxes of " << boxRows
+           << " rows, which do not fill it";
+  Value base =
+      offsetPointer(b, getSharedMemoryBase(b), getSlotOffset(slot, index));
+  for (int64_t row = 0; row < tile.getDimSize(0); row += boxRows)
+    copyBox(put, index, row,
+            offsetPointer(b, base,
+                          getTileOffset(type, layout, index) +
+                              row * getTileRowBytes(tile)),
+            barrier);
+  return success();
+}
+
+/// Scales that are extended go first, as there is work to do before they can be
+/// used.
 LogicalResult KernelLowering::lowerPut(PutOp put) {
   b.setInsertionPoint(put);
   Value slot = getSlot(put.getPosition());
-  Value full = getBarrier(slot, 0);
   // The phase before the first is complete, so the first turn does not wait.
   Value phase = arith::XOrIOp::create(b, getPhase(put.getPosition()), i32(1));
-  wait(getBarrier(slot, 1), phase);
-  int64_t bytes = 0;
-  for (VectorType tile : type.getTiles())
-    bytes += getTileBytes(tile);
-  NVVM::MBarrierArriveExpectTxOp::create(b, Type(), full, i32(bytes),
-                                         NVVM::MemScopeKind::CTA,
-                                         /*relaxed=*/false, Value());
-
-  for (auto [index, tile] : llvm::enumerate(type.getTiles())) {
-    Value source = put.getSources()[index];
-    if (!isa<TensorMapType>(source.getType()))
-      return put.emitOpError("copies from a memref; run "
-                             "moss-create-tensor-maps to describe it");
-    int64_t boxRows = cast<TensorMapType>(source.getType()).getBoxRows();
-    if (tile.getDimSize(0) % boxRows != 0)
-      return put.emitOpError("copies the tile ")
-             << tile << " in boxes of " << boxRows
-             << " rows, which do not fill it";
-    Value base =
-        offsetPointer(b, getSharedMemoryBase(b), getSlotOffset(slot, index));
-    for (int64_t row = 0; row < tile.getDimSize(0); row += boxRows)
-      copyBox(put, index, row,
-              offsetPointer(b, base,
-                            getTileOffset(index) + row * getTileRowBytes(tile)),
-              full);
-  }
+  wait(getBarrier(slot, Empty), phase);
+  auto copyTiles = [&](BarrierKind kind) {
+    SmallVector<unsigned> indices;
+    int64_t bytes = 0;
+    for (auto [index, tile] : llvm::enumerate(type.getTiles())) {
+      if (type.isExtended(index) != (kind == Scales))
+        continue;
+      indices.push_back(index);
+      bytes += getTileBytes(tile);
+    }
+    Value barrier = getBarrier(slot, kind);
+    NVVM::MBarrierArriveExpectTxOp::create(b, Type(), barrier, i32(bytes),
+                                           NVVM::MemScopeKind::CTA,
+                                           /*relaxed=*/false, Value());
+    return success(llvm::all_of(indices, [&](unsigned index) {
+      return succeeded(copyTile(put, index, slot, barrier));
+    }));
+  };
+  if ((hasExtended() && failed(copyTiles(Scales))) || failed(copyTiles(Full)))
+    return failure();
   put.erase();
+  return success();
+}
+
+/// Whether a byte of a word is 0 or 255. The top bit of a byte tells: it is set
+/// by taking 1 from 0, and cleared by adding 1 to 255. A borrow or carry
+/// between bytes comes from such a byte only.
+Value KernelLowering::createIsSpecial(Value word) {
+  Value ones = i32(0x01010101), all = i32(-1);
+  auto invert = [&](Value value) -> Value {
+    return arith::XOrIOp::create(b, value, all);
+  };
+  Value less = arith::SubIOp::create(b, word, ones);
+  Value more = arith::AddIOp::create(b, word, ones);
+  Value bits =
+      arith::OrIOp::create(b, arith::AndIOp::create(b, less, invert(word)),
+                           arith::AndIOp::create(b, word, invert(more)));
+  Value topBits = i32(static_cast<int32_t>(0x80808080));
+  return compare(arith::CmpIPredicate::ne,
+                 arith::AndIOp::create(b, bits, topBits), 0);
+}
+
+/// Extend a word of E8M0 scales. All but the codes 0 and 255 are the exponent
+/// field of their f32, so that a branch around these saves half of the
+/// instructions, which take the consumers' time.
+Value KernelLowering::extendWord(Value word) {
+  auto type = VectorType::get({kScalesPerWord}, b.getI8Type());
+  auto floats = type.clone(b.getF32Type()), ints = type.clone(b.getI32Type());
+  Value codes = LLVM::BitcastOp::create(b, type, word);
+  auto branch = scf::IfOp::create(b, TypeRange(floats), createIsSpecial(word),
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  Value scales = arith::BitcastOp::create(
+      b, type.clone(Float8E8M0FNUType::get(b.getContext())), codes);
+  scf::YieldOp::create(b, ValueRange{arith::ExtFOp::create(b, floats, scales)});
+  b.setInsertionPointToStart(branch.elseBlock());
+  Value shift = arith::ConstantOp::create(
+      b, DenseElementsAttr::get(ints, b.getI32IntegerAttr(23)));
+  Value bits =
+      arith::ShLIOp::create(b, arith::ExtUIOp::create(b, ints, codes), shift);
+  scf::YieldOp::create(b,
+                       ValueRange{arith::BitcastOp::create(b, floats, bits)});
+  return branch.getResult(0);
+}
+
+/// Each lane of the warp takes a word at a time. Nobody reads what it
+/// overwrites, since the slot was empty. One lane arrives for all.
+LogicalResult KernelLowering::lowerExtend(ExtendScalesOp op) {
+  if (!roles.getConverter().isAncestor(op->getParentRegion()))
+    return op.emitOpError("is not in the converter of moss.warp_specialize, "
+                          "whose warp extends scales");
+  b.setInsertionPoint(op);
+  Value slot = getSlot(op.getPosition());
+  wait(getBarrier(slot, Scales), getPhase(op.getPosition()));
+  Value lane = arith::AndIOp::create(
+      b, NVVM::ThreadIdXOp::create(b, b.getI32Type()), i32(kWarpSize - 1));
+  Value stage = offsetPointer(
+      b, offsetPointer(b, getSharedMemoryBase(b), layout.scaleOffset),
+      arith::MulIOp::create(b, slot, i32(layout.scaleStageBytes)));
+  auto getAddress = [&](int64_t offset, int64_t bytes) {
+    return offsetPointer(b, offsetPointer(b, stage, offset),
+                         arith::MulIOp::create(b, lane, i32(bytes)));
+  };
+  const int64_t wordBytes = kScalesPerWord, floatBytes = 4 * kScalesPerWord;
+  // Tiles are aligned to what a warp takes at a time.
+  for (int64_t word = 0; word < layout.extendedBytes / wordBytes;
+       word += kWarpSize) {
+    Value loaded = LLVM::LoadOp::create(
+        b, b.getI32Type(), getAddress(word * wordBytes, wordBytes), wordBytes);
+    Value floats = extendWord(loaded);
+    LLVM::StoreOp::create(
+        b, floats,
+        getAddress(layout.extendedBytes + word * floatBytes, floatBytes),
+        floatBytes);
+  }
+  NVVM::SyncWarpOp::create(b, i32(-1));
+  arrive(getBarrier(slot, Full), compare(arith::CmpIPredicate::eq, lane, 0));
+  op.erase();
   return success();
 }
 
@@ -221,7 +318,8 @@ void KernelLowering::lowerGet(GetOp get) {
          !reader->hasTrait<OpTrait::IsTerminator>())
     reader = reader->getNextNode();
   b.setInsertionPoint(reader);
-  wait(getBarrier(getSlot(get.getPosition()), 0), getPhase(get.getPosition()));
+  wait(getBarrier(getSlot(get.getPosition()), Full),
+       getPhase(get.getPosition()));
   get.erase();
 }
 
@@ -239,8 +337,9 @@ LogicalResult KernelLowering::lowerAddress(TileAddressOp op) {
   Value slot =
       arith::AddIOp::create(b, getSharedMemoryAddress(),
                             getSlotOffset(getSlot(get.getPosition()), index));
+  int64_t offset = getReceivedTileOffset(type, layout, index);
   op.replaceAllUsesWith(
-      arith::AddIOp::create(b, slot, i32(getTileOffset(index))).getResult());
+      arith::AddIOp::create(b, slot, i32(offset)).getResult());
   op.erase();
   return success();
 }
@@ -267,7 +366,7 @@ LogicalResult KernelLowering::lowerDescriptor(TileDescriptorOp op) {
       b, getSharedMemoryAddress(),
       arith::AddIOp::create(
           b, arith::MulIOp::create(b, op.getRow(), i32(rowBytes)),
-          i32(getTileOffset(index))));
+          i32(getTileOffset(type, layout, index))));
   Value encoded = arith::AndIOp::create(
       b, arith::ShRUIOp::create(b, first, i32(4)), i32(0x3FFF));
   encoded = arith::AddIOp::create(
@@ -286,6 +385,12 @@ LogicalResult KernelLowering::lowerDescriptor(TileDescriptorOp op) {
   return success();
 }
 
+void KernelLowering::arrive(Value barrier, Value predicate) {
+  NVVM::InlinePtxOp::create(b, TypeRange(), ValueRange{barrier}, ValueRange(),
+                            "mbarrier.arrive.shared::cta.b64 _, [$0];",
+                            predicate);
+}
+
 /// One thread speaks for its warpgroup, since wgmma's wait is collective, or
 /// for its warp, whose threads have read scales at once. The arrival is
 /// predicated, since after a branch at the end of the loop LLVM would sink the
@@ -296,10 +401,7 @@ void KernelLowering::lowerRelease(ReleaseOp release) {
   int64_t threads = hasScales ? kWarpSize : kWarpSize * kWarpsPerWarpgroup;
   Value inGroup = arith::AndIOp::create(b, thread, i32(threads - 1));
   Value isLeader = compare(arith::CmpIPredicate::eq, inGroup, 0);
-  Value empty = getBarrier(getSlot(release.getPosition()), 1);
-  NVVM::InlinePtxOp::create(b, TypeRange(), ValueRange{empty}, ValueRange(),
-                            "mbarrier.arrive.shared::cta.b64 _, [$0];",
-                            isLeader);
+  arrive(getBarrier(getSlot(release.getPosition()), Empty), isLeader);
   release.erase();
 }
 
@@ -317,57 +419,16 @@ void KernelLowering::lowerAdvance(AdvanceOp advance) {
   advance.erase();
 }
 
-/// Branch on the warpgroup, which a shuffle makes uniform for the assembler.
-void KernelLowering::lowerRoles() {
-  // Without it the assembler may not know how many registers a thread begins
-  // with, and then ignores setmaxregister.
-  func->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                b.getI32IntegerAttr(1));
-  b.setInsertionPoint(roles);
-  Type i32Type = b.getI32Type();
-  Value thread = NVVM::ThreadIdXOp::create(b, i32Type);
-  auto broadcast = [&](Value value) -> Value {
-    return NVVM::ShflOp::create(b, i32Type, i32(-1), value, i32(0), i32(31),
-                                NVVM::ShflKind::idx, UnitAttr());
-  };
-  Value group = broadcast(arith::ShRUIOp::create(b, thread, i32(7)));
-  Value isProducer = compare(arith::CmpIPredicate::eq, group, 0);
-  auto branch = scf::IfOp::create(b, isProducer, /*withElseRegion=*/true);
-
-  b.setInsertionPointToStart(branch.thenBlock());
-  NVVM::SetMaxRegisterOp::create(b, roles.getProducerRegisters(),
-                                 NVVM::SetMaxRegisterAction::decrease);
-  Value warp = broadcast(arith::ShRUIOp::create(b, thread, i32(5)));
-  auto firstWarp =
-      scf::IfOp::create(b, compare(arith::CmpIPredicate::eq, warp, 0),
-                        /*withElseRegion=*/false);
-  b.setInsertionPointToStart(firstWarp.thenBlock());
-  auto elected =
-      scf::IfOp::create(b, NVVM::ElectSyncOp::create(b, b.getI1Type(), Value()),
-                        /*withElseRegion=*/false);
-  Block *producer = elected.thenBlock();
-  producer->getOperations().splice(producer->begin(),
-                                   roles.getProducer().front().getOperations());
-
-  b.setInsertionPointToStart(branch.elseBlock());
-  NVVM::SetMaxRegisterOp::create(b, roles.getConsumerRegisters(),
-                                 NVVM::SetMaxRegisterAction::increase);
-  Value consumer = arith::IndexCastOp::create(
-      b, b.getIndexType(), arith::SubIOp::create(b, group, i32(1)));
-  Block &body = roles.getConsumer().front();
-  body.getArgument(0).replaceAllUsesWith(consumer);
-  Block *consumers = branch.elseBlock();
-  consumers->getOperations().splice(std::prev(consumers->end()),
-                                    body.getOperations());
-  roles.erase();
-}
-
 LogicalResult KernelLowering::run() {
+  if (hasExtended() == roles.getConverter().empty())
+    return roles.emitOpError("must have a converter exactly if the channel "
+                             "extends scales, but its channel is ")
+           << type;
   initialize();
   SmallVector<Operation *> users;
   func.walk([&](Operation *op) {
-    if (isa<PutOp, GetOp, ReleaseOp, AdvanceOp, TileDescriptorOp,
-            TileAddressOp>(op))
+    if (isa<PutOp, ExtendScalesOp, GetOp, ReleaseOp, AdvanceOp,
+            TileDescriptorOp, TileAddressOp>(op))
       users.push_back(op);
   });
   // Descriptors and addresses go before the gets that define their tiles.
@@ -384,6 +445,9 @@ LogicalResult KernelLowering::run() {
     if (auto put = dyn_cast<PutOp>(op)) {
       if (failed(lowerPut(put)))
         return failure();
+    } else if (auto extend = dyn_cast<ExtendScalesOp>(op)) {
+      if (failed(lowerExtend(extend)))
+        return failure();
     } else if (auto get = dyn_cast<GetOp>(op)) {
       if (!get->use_empty())
         return get.emitOpError(
@@ -396,7 +460,7 @@ LogicalResult KernelLowering::run() {
       lowerAdvance(advance);
     }
   }
-  lowerRoles();
+  lowerRoles(roles);
   channel.erase();
   return success();
 }

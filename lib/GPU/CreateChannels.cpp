@@ -235,7 +235,9 @@ static Value readScales(ImplicitLocOpBuilder &b, LoadScalesOp load, Value tile,
     index = arith::IndexCastUIOp::create(b, b.getI32Type(), inUnit);
   }
   b.setInsertionPointAfter(mma);
-  return ReadScalesOp::create(b, load.getType(), tile, index, row);
+  auto scales = cast<VectorType>(load.getType());
+  return ReadScalesOp::create(b, scales.clone(type.getElementType()), tile,
+                              index, row);
 }
 
 /// The op after which the scales of `tiles` and the operands of `mma`, the
@@ -273,6 +275,22 @@ static void setInsertionPointToGet(ImplicitLocOpBuilder &b, MmaOp first,
     b.setInsertionPoint(slices.front());
 }
 
+/// The channel that carries what `loads` read, and the scales for the products
+/// of `body`.
+static ChannelType getChannelType(ArrayRef<vector::TransferReadOp> loads,
+                                  Block &body, int64_t stages) {
+  SmallVector<VectorType> tiles;
+  SmallVector<int64_t> extended;
+  for (vector::TransferReadOp load : loads)
+    tiles.push_back(load.getVectorType());
+  for (const ScaleTile &tile : collectScaleTiles(body)) {
+    if (tile.isExtended)
+      extended.push_back(tiles.size());
+    tiles.push_back(tile.type);
+  }
+  return ChannelType::get(body.front().getContext(), stages, tiles, extended);
+}
+
 /// Replace the loads by put and get, and release the slot after the last reader
 /// of its tiles.
 static void createChannel(ArrayRef<MmaOp> mmas,
@@ -282,14 +300,9 @@ static void createChannel(ArrayRef<MmaOp> mmas,
   MmaOp first = mmas.front();
   ImplicitLocOpBuilder b(first.getLoc(), func.getContext());
   b.setInsertionPointToStart(&func.getBody().front());
+  ChannelType type = getChannelType(loads, *first->getBlock(), stages);
+  Value channel = ChannelOp::create(b, type);
   Value zero = arith::ConstantIntOp::create(b, 0, 32);
-  SmallVector<VectorType> tiles;
-  for (vector::TransferReadOp load : loads)
-    tiles.push_back(load.getVectorType());
-  for (const ScaleTile &tile : collectScaleTiles(*first->getBlock()))
-    tiles.push_back(tile.type);
-  Value channel =
-      ChannelOp::create(b, ChannelType::get(b.getContext(), stages, tiles));
   Value position = threadPosition(
       rewriter, cast<scf::ForOp>(first->getParentOp()), channel, zero);
   // The loops are others now, and what they count is too.
@@ -307,8 +320,12 @@ static void createChannel(ArrayRef<MmaOp> mmas,
   for (const ScaleTile &tile : scaleTiles)
     add(getSource(b, tile));
   PutOp::create(b, channel, position, sources, rows, cols);
-  auto get = GetOp::create(b, SmallVector<Type>(tiles.begin(), tiles.end()),
-                           channel, position);
+  if (!type.getExtended().empty())
+    ExtendScalesOp::create(b, channel, position);
+  SmallVector<VectorType> received = type.getReceivedTiles();
+  auto get =
+      GetOp::create(b, SmallVector<Type>(received.begin(), received.end()),
+                    channel, position);
   b.setInsertionPointAfter(findLastReader(mmas.back(), scaleTiles));
   ReleaseOp::create(b, channel, position);
   for (auto [load, tile] :
@@ -316,8 +333,12 @@ static void createChannel(ArrayRef<MmaOp> mmas,
     rewriter.replaceOp(load, tile);
   for (auto [scales, tile] :
        llvm::zip_equal(scaleTiles, get.getTiles().drop_front(loads.size())))
-    for (auto [load, row] : llvm::zip_equal(scales.loads, scales.rows))
-      rewriter.replaceOp(load, readScales(b, load, tile, row));
+    for (auto [load, row] : llvm::zip_equal(scales.loads, scales.rows)) {
+      // Not replaceOp, since extended scales have another type.
+      rewriter.replaceAllUsesWith(load->getResult(0),
+                                  readScales(b, load, tile, row));
+      rewriter.eraseOp(load);
+    }
 }
 
 namespace {

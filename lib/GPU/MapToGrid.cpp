@@ -124,14 +124,14 @@ static Type getOperandType(scf::ForallOp forall) {
   return elementType;
 }
 
-/// Bytes of the scales in a stage of the ring of a loop over tiles.
-static int64_t getScaleStageBytes(scf::ForallOp forall) {
-  SmallVector<VectorType> tiles;
+/// The scales that travel through the ring of a loop over tiles.
+static ScaleTiles getScaleTiles(scf::ForallOp forall) {
+  ScaleTiles tiles;
   forall.walk([&](Block *block) {
     for (const ScaleTile &tile : collectScaleTiles(*block))
-      tiles.push_back(tile.type);
+      tiles.add(tile.type, tile.isExtended);
   });
-  return moss::getScaleStageBytes(tiles);
+  return tiles;
 }
 
 /// Whether the loop is one over the tiles of a result, as its schedule says;
@@ -180,7 +180,7 @@ struct MapToGridPass : moss::impl::MossMapToGridBase<MapToGridPass> {
       // schedule was chosen.
       FailureOr<KernelBudget> budget = computeKernelBudget(
           [&] { return forall.emitOpError(); }, target, schedule,
-          getOperandType(forall), getScaleStageBytes(forall), TileSums());
+          getOperandType(forall), getScaleTiles(forall), TileSums());
       if (failed(budget))
         return signalPassFailure();
       GridMapper(forall, schedule, *budget).run();

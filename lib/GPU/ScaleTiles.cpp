@@ -64,6 +64,14 @@ static std::pair<Value, int64_t> splitPosition(LoadScalesOp load,
   return {load.getK(), 0};
 }
 
+/// Whether scales that `load` reads can be extended to f32 in their slot.
+static bool isExtended(LoadScalesOp load) {
+  auto type = cast<VectorType>(load.getType());
+  return type.getDimSize(0) == 1 &&
+         areExtended(type.getElementType(), load.getGroupOuter()) &&
+         llvm::all_of(load->getUsers(), llvm::IsaPred<AddRescaledOp>);
+}
+
 SmallVector<ScaleTile> moss::collectScaleTiles(Block &body) {
   SmallVector<ScaleTile> tiles;
   for (auto load : body.getOps<LoadScalesOp>()) {
@@ -81,8 +89,9 @@ SmallVector<ScaleTile> moss::collectScaleTiles(Block &body) {
     };
     auto *tile = llvm::find_if(tiles, isAlike);
     if (tile == tiles.end())
-      tile = tiles.insert(tiles.end(), ScaleTile{*type, {}, {}, k});
+      tile = tiles.insert(tiles.end(), ScaleTile{*type, true, {}, {}, k});
     int64_t row = load.getGroupOuter() == 1 ? offset / load.getGroupK() : 0;
+    tile->isExtended &= isExtended(load);
     tile->loads.push_back(load);
     tile->rows.push_back(row);
     tile->type = getGroupsTile(*type, load.getGroupOuter(),

@@ -27,6 +27,10 @@ std::optional<VectorType> getScaleTile(LoadScalesOp load);
 /// same position or at constant distances from it along K.
 struct ScaleTile {
   VectorType type;
+  /// Whether it is extended to f32 in the slot: scales that areExtended in
+  /// Target.h names, if nothing but sums reads them. `moss.rescale` adds
+  /// exponents as integers, which E8M0 scales are.
+  bool isExtended;
   /// The loads, of which the first is the nearest to the tile's beginning, and
   /// the rows of the tile that hold their scales.
   SmallVector<LoadScalesOp> loads;

@@ -85,7 +85,7 @@ static LogicalResult cleanUp(Operation *root, Region &region) {
 /// if one writes memory or synchronizes.
 static LogicalResult checkRepeatable(gpu::GPUFuncOp func) {
   WalkResult result = func.getBody().walk([](Operation *op) {
-    if (isa<ChannelOp, PutOp, GetOp, ReleaseOp, StoreTileOp,
+    if (isa<ChannelOp, PutOp, ExtendScalesOp, GetOp, ReleaseOp, StoreTileOp,
             vector::TransferWriteOp>(op) ||
         op->hasTrait<OpTrait::IsTerminator>() ||
         op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
@@ -99,11 +99,11 @@ static LogicalResult checkRepeatable(gpu::GPUFuncOp func) {
   return failure(result.wasInterrupted());
 }
 
-/// Turn the clone in `region` into the producer: no products, no stores.
-static void keepProducer(Region &region) {
+/// Take from a role what others do: ops of the given kinds.
+template <typename... Ops> static void eraseOps(Region &region) {
   SmallVector<Operation *> dead;
   region.walk([&](Operation *op) {
-    if (isa<GetOp, ReleaseOp, StoreTileOp, vector::TransferWriteOp>(op))
+    if (isa<Ops...>(op))
       dead.push_back(op);
   });
   for (Operation *op : dead) {
@@ -115,11 +115,14 @@ static void keepProducer(Region &region) {
   }
 }
 
-static void keepConsumer(Region &region) {
-  SmallVector<PutOp> puts;
-  region.walk([&](PutOp put) { puts.push_back(put); });
-  for (PutOp put : puts)
-    put.erase();
+/// Turn the clones into roles. The producer and the converter have no products
+/// and no stores.
+static void keepOwnOps(WarpSpecializeOp roles) {
+  eraseOps<ExtendScalesOp, GetOp, ReleaseOp, StoreTileOp,
+           vector::TransferWriteOp>(roles.getProducer());
+  eraseOps<PutOp, GetOp, ReleaseOp, StoreTileOp, vector::TransferWriteOp>(
+      roles.getConverter());
+  eraseOps<PutOp, ExtendScalesOp>(roles.getConsumer());
 }
 
 /// Move everything after the channel into roles.
@@ -136,6 +139,9 @@ static WarpSpecializeOp createRoles(gpu::GPUFuncOp func, ChannelOp channel,
   Block *producer = &roles.getProducer().emplaceBlock();
   Block *consumer = &roles.getConsumer().emplaceBlock();
   consumer->addArgument(b.getIndexType(), channel.getLoc());
+  SmallVector<Block *> copies{consumer};
+  if (!channel.getChannel().getType().getExtended().empty())
+    copies.push_back(&roles.getConverter().emplaceBlock());
 
   // Constants are shared; each role owns a copy of the rest.
   SmallVector<Operation *> body;
@@ -143,10 +149,12 @@ static WarpSpecializeOp createRoles(gpu::GPUFuncOp func, ChannelOp channel,
     if (&op != channel && &op != roles && &op != terminator &&
         !op.hasTrait<OpTrait::ConstantLike>())
       body.push_back(&op);
-  IRMapping mapping;
-  OpBuilder toConsumer = OpBuilder::atBlockEnd(consumer);
-  for (Operation *op : body)
-    toConsumer.clone(*op, mapping);
+  for (Block *copy : copies) {
+    IRMapping mapping;
+    OpBuilder toCopy = OpBuilder::atBlockEnd(copy);
+    for (Operation *op : body)
+      toCopy.clone(*op, mapping);
+  }
   for (Operation *op : body)
     op->moveBefore(producer, producer->end());
   // Constants may come after their first use in the roles' order otherwise.
@@ -182,17 +190,15 @@ struct SpecializeWarpsPass
     FailureOr<KernelBudget> budget = computeKernelBudget(
         [&] { return func.emitOpError(); }, *lookupTarget("sm_90a"), schedule,
         operand.getElementType(),
-        getScaleStageBytes(channels.front().getChannel().getType().getTiles()),
-        TileSums());
+        getScaleTiles(channels.front().getChannel().getType()), TileSums());
     if (failed(budget) || failed(checkRepeatable(func)))
       return signalPassFailure();
     WarpSpecializeOp roles =
         createRoles(func, channels.front(), *budget, schedule.getConsumers());
-    keepProducer(roles.getProducer());
-    keepConsumer(roles.getConsumer());
-    if (failed(cleanUp(func, roles.getProducer())) ||
-        failed(cleanUp(func, roles.getConsumer())))
-      signalPassFailure();
+    keepOwnOps(roles);
+    for (Region &role : roles->getRegions())
+      if (failed(cleanUp(func, role)))
+        return signalPassFailure();
   }
 };
 } // namespace

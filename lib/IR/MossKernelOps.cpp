@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace mlir::moss;
 
 //===----------------------------------------------------------------------===//
-// PutOp and GetOp
+// PutOp, ExtendScalesOp and GetOp
 //===----------------------------------------------------------------------===//
 
 LogicalResult PutOp::verify() {
@@ -43,10 +43,18 @@ LogicalResult PutOp::verify() {
   return success();
 }
 
+LogicalResult ExtendScalesOp::verify() {
+  if (getChannel().getType().getExtended().empty())
+    return emitOpError("needs a channel with extended tiles, but got ")
+           << getChannel().getType();
+  return success();
+}
+
 LogicalResult GetOp::verify() {
   ChannelType channel = getChannel().getType();
-  if (!llvm::equal(getTiles().getTypes(), channel.getTiles()))
-    return emitOpError("must yield the channel's tiles");
+  if (!llvm::equal(getTiles().getTypes(), channel.getReceivedTiles()))
+    return emitOpError("must yield the channel's tiles, f32 for those that it "
+                       "extends");
   return success();
 }
 
@@ -101,12 +109,21 @@ ParseResult WarpSpecializeOp::parse(OpAsmParser &parser,
     result.addAttribute(name, builder.getI64IntegerAttr(value));
     return success();
   };
-  Region *producer = result.addRegion(), *consumer = result.addRegion();
+  Region *producer = result.addRegion(), *converter = result.addRegion(),
+         *consumer = result.addRegion();
   OpAsmParser::Argument warpgroup;
   warpgroup.type = builder.getIndexType();
   if (parser.parseKeyword("producer") || parser.parseKeyword("registers") ||
       parseCount(getProducerRegistersAttrName(result.name)) ||
-      parser.parseRegion(*producer) || parser.parseKeyword("consumers") ||
+      parser.parseRegion(*producer))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("converter"))) {
+    if (parser.parseRegion(*converter))
+      return failure();
+    if (converter->empty())
+      converter->emplaceBlock();
+  }
+  if (parser.parseKeyword("consumers") ||
       parseCount(getNumConsumersAttrName(result.name)) ||
       parser.parseKeyword("registers") ||
       parseCount(getConsumerRegistersAttrName(result.name)) ||
@@ -122,6 +139,10 @@ ParseResult WarpSpecializeOp::parse(OpAsmParser &parser,
 void WarpSpecializeOp::print(OpAsmPrinter &printer) {
   printer << " producer registers(" << getProducerRegisters() << ") ";
   printer.printRegion(getProducer(), /*printEntryBlockArgs=*/false);
+  if (!getConverter().empty()) {
+    printer << " converter ";
+    printer.printRegion(getConverter(), /*printEntryBlockArgs=*/false);
+  }
   printer << " consumers(" << getNumConsumers() << ") registers("
           << getConsumerRegisters() << ") (";
   printer.printRegionArgument(getConsumer().getArgument(0), {},
@@ -137,6 +158,8 @@ void WarpSpecializeOp::print(OpAsmPrinter &printer) {
 LogicalResult WarpSpecializeOp::verify() {
   if (getProducer().getNumArguments() != 0)
     return emitOpError("the producer region takes no arguments");
+  if (getConverter().getNumArguments() != 0)
+    return emitOpError("the converter region takes no arguments");
   if (getConsumer().getNumArguments() != 1 ||
       !getConsumer().getArgument(0).getType().isIndex())
     return emitOpError("the consumer region takes the consumer's number, an "

@@ -23,8 +23,25 @@ void MossDialect::registerTypes() {
       >();
 }
 
+bool ChannelType::isExtended(unsigned index) const {
+  return llvm::is_contained(getExtended(), static_cast<int64_t>(index));
+}
+
+VectorType ChannelType::getExtendedTile(unsigned index) const {
+  VectorType tile = getTiles()[index];
+  return tile.clone(Float32Type::get(getContext()));
+}
+
+SmallVector<VectorType> ChannelType::getReceivedTiles() const {
+  SmallVector<VectorType> tiles(getTiles());
+  for (int64_t index : getExtended())
+    tiles[index] = getExtendedTile(index);
+  return tiles;
+}
+
 LogicalResult ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
-                                  int64_t stages, ArrayRef<VectorType> tiles) {
+                                  int64_t stages, ArrayRef<VectorType> tiles,
+                                  ArrayRef<int64_t> extended) {
   if (stages <= 0)
     return emitError() << "a channel needs at least one stage, but got "
                        << stages;
@@ -39,6 +56,15 @@ LogicalResult ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
                             "of f8E4M3FN, f8E5M2, bf16, f32 or f8E8M0FNU, but "
                             "got "
                          << tile;
+  for (auto [i, index] : llvm::enumerate(extended)) {
+    if (index < 0 || index >= static_cast<int64_t>(tiles.size()) ||
+        (i > 0 && index <= extended[i - 1]))
+      return emitError() << "'extended' must be ascending positions among "
+                         << tiles.size() << " tiles, but has " << index;
+    if (!isa<Float8E8M0FNUType>(tiles[index].getElementType()))
+      return emitError() << "only tiles of f8E8M0FNU are extended, but tile "
+                         << index << " is " << tiles[index];
+  }
   return success();
 }
 

@@ -96,8 +96,8 @@ private:
     return LogicalResult(computeKernelBudget(
         [&] { return op.emitOpError(); }, info, schedule,
         op.getLhsScheme().getElementType(),
-        getScaleStageBytes(getScaleTiles(
-            op, schedule.getTileM(), schedule.getTileN(), schedule.getTileK())),
+        getScaleTiles(op, schedule.getTileM(), schedule.getTileN(),
+                      schedule.getTileK()),
         getTileSums(op, schedule.getTileK())));
   }
 };

@@ -26,21 +26,23 @@ FailureOr<TargetInfo> moss::lookupTarget(StringRef name) {
 
 StringRef moss::getTargetNames() { return "'sm_90a' or 'cpu'"; }
 
+/// Bytes of an f32, four for each of an E8M0 scale that is extended to it.
+static constexpr int64_t kF32Bytes = 4;
+
 //===----------------------------------------------------------------------===//
 // Budgets
 //===----------------------------------------------------------------------===//
 
-int64_t moss::getScaleStageBytes(ArrayRef<VectorType> tiles) {
+static int64_t getScaleBytes(ArrayRef<VectorType> tiles) {
   int64_t bytes = 0;
   for (VectorType tile : tiles)
-    if (isScaleTile(tile))
-      bytes += llvm::alignTo(getTileBytes(tile), kScaleTileAlignment);
+    bytes += llvm::alignTo(getTileBytes(tile), kScaleTileAlignment);
   return bytes;
 }
 
 SharedMemoryLayout moss::getSharedMemoryLayout(int64_t stages,
                                                int64_t stageBytes,
-                                               int64_t scaleStageBytes,
+                                               const ScaleTiles &scales,
                                                int64_t consumers) {
   SharedMemoryLayout layout;
   layout.stageBytes = stageBytes;
@@ -48,20 +50,65 @@ SharedMemoryLayout moss::getSharedMemoryLayout(int64_t stages,
   layout.scaleOffset = layout.outputOffset + consumers * kStoreBuffers *
                                                  kStoreBoxRows *
                                                  kStoreBoxRowBytes;
-  layout.barrierOffset = layout.scaleOffset + stages * scaleStageBytes;
-  layout.totalBytes = layout.barrierOffset + 16 * stages;
+  layout.extendedBytes = getScaleBytes(scales.extended);
+  layout.scaleStageBytes =
+      layout.extendedBytes * (1 + kF32Bytes) + getScaleBytes(scales.others);
+  layout.barrierOffset = layout.scaleOffset + stages * layout.scaleStageBytes;
+  int64_t barriers = layout.extendedBytes == 0 ? 2 : 3;
+  layout.totalBytes = layout.barrierOffset + 8 * barriers * stages;
   return layout;
+}
+
+/// The scales among the first \p count tiles of a channel.
+static ScaleTiles getScaleTiles(ChannelType channel, unsigned count) {
+  ScaleTiles scales;
+  for (auto [index, tile] :
+       llvm::enumerate(channel.getTiles().take_front(count)))
+    if (isScaleTile(tile))
+      scales.add(tile, channel.isExtended(index));
+  return scales;
+}
+
+ScaleTiles moss::getScaleTiles(ChannelType channel) {
+  return ::getScaleTiles(channel, channel.getTiles().size());
+}
+
+/// Bytes of the operands among the first \p count tiles of a channel.
+static int64_t getOperandBytes(ChannelType channel, unsigned count) {
+  int64_t bytes = 0;
+  for (VectorType tile : channel.getTiles().take_front(count))
+    if (!isScaleTile(tile))
+      bytes += getTileBytes(tile);
+  return bytes;
 }
 
 SharedMemoryLayout moss::getSharedMemoryLayout(ChannelType channel,
                                                int64_t consumers) {
-  int64_t stageBytes = 0;
-  for (VectorType tile : channel.getTiles())
-    if (!isScaleTile(tile))
-      stageBytes += getTileBytes(tile);
-  return getSharedMemoryLayout(channel.getStages(), stageBytes,
-                               getScaleStageBytes(channel.getTiles()),
-                               consumers);
+  unsigned count = channel.getTiles().size();
+  return getSharedMemoryLayout(channel.getStages(),
+                               getOperandBytes(channel, count),
+                               getScaleTiles(channel), consumers);
+}
+
+int64_t moss::getTileOffset(ChannelType channel,
+                            const SharedMemoryLayout &layout, unsigned index) {
+  if (!isScaleTile(channel.getTiles()[index]))
+    return getOperandBytes(channel, index);
+  ScaleTiles before = ::getScaleTiles(channel, index);
+  if (channel.isExtended(index))
+    return layout.scaleOffset + getScaleBytes(before.extended);
+  return layout.scaleOffset + layout.extendedBytes * (1 + kF32Bytes) +
+         getScaleBytes(before.others);
+}
+
+int64_t moss::getReceivedTileOffset(ChannelType channel,
+                                    const SharedMemoryLayout &layout,
+                                    unsigned index) {
+  int64_t offset = getTileOffset(channel, layout, index);
+  if (!channel.isExtended(index))
+    return offset;
+  return layout.scaleOffset + layout.extendedBytes +
+         (offset - layout.scaleOffset) * kF32Bytes;
 }
 
 std::optional<VectorType>
@@ -93,6 +140,10 @@ VectorType moss::getGroupsTile(VectorType tile, int64_t groupOuter,
                          tile.getElementType());
 }
 
+bool moss::areExtended(Type elementType, int64_t groupOuter) {
+  return isa_and_present<Float8E8M0FNUType>(elementType) && groupOuter == 1;
+}
+
 /// Registers per thread of the two roles: multiples of 8 that exhaust the
 /// register file, as setmaxnreg wants them.
 static std::pair<int64_t, int64_t> splitRegisters(const TargetInfo &target,
@@ -106,7 +157,7 @@ static std::pair<int64_t, int64_t> splitRegisters(const TargetInfo &target,
 FailureOr<KernelBudget>
 moss::computeKernelBudget(function_ref<InFlightDiagnostic()> emitError,
                           const TargetInfo &target, ScheduleAttr schedule,
-                          Type elementType, int64_t scaleStageBytes,
+                          Type elementType, const ScaleTiles &scales,
                           TileSums sums) {
   int64_t m = schedule.getTileM(), n = schedule.getTileN();
   int64_t k = schedule.getTileK(), consumers = schedule.getConsumers();
@@ -133,8 +184,8 @@ moss::computeKernelBudget(function_ref<InFlightDiagnostic()> emitError,
   budget.threads = (consumers + 1) * target.warpgroupSize;
   // One stage a byte is too much already, and its total does not overflow.
   int64_t stages = std::min(schedule.getStages(), target.sharedMemory);
-  budget.shared = getSharedMemoryLayout(stages, (m + n) * rowBytes,
-                                        scaleStageBytes, consumers);
+  budget.shared =
+      getSharedMemoryLayout(stages, (m + n) * rowBytes, scales, consumers);
   if (budget.shared.totalBytes > target.sharedMemory)
     return emitError() << "the schedule needs " << budget.shared.totalBytes
                        << " bytes of shared memory, but " << target.name
@@ -228,20 +279,24 @@ static int64_t chooseTileK(ScaledMatmulOp op, int64_t preferred,
   return std::max(tileK, kMinTileK);
 }
 
-SmallVector<VectorType> moss::getScaleTiles(ScaledMatmulOp op, int64_t tileM,
-                                            int64_t tileN, int64_t tileK) {
-  SmallVector<VectorType> tiles;
-  auto add = [&](SchemeAttr scheme, Value micro, int64_t positions) {
+ScaleTiles moss::getScaleTiles(ScaledMatmulOp op, int64_t tileM, int64_t tileN,
+                               int64_t tileK) {
+  ScaleTiles tiles;
+  auto add = [&](SchemeAttr scheme, Value micro, int64_t positions,
+                 bool isExtended) {
     if (scheme.isConstantAlongK() || getTileSums(op, tileK).tiles != 1)
       return;
     if (std::optional<VectorType> tile =
             getScaleTile(cast<ShapedType>(micro.getType()),
                          scheme.getGroupOuter(), positions))
-      tiles.push_back(getGroupsTile(*tile, scheme.getGroupOuter(),
-                                    tileK / scheme.getGroupK()));
+      tiles.add(getGroupsTile(*tile, scheme.getGroupOuter(),
+                              tileK / scheme.getGroupK()),
+                isExtended);
   };
-  add(op.getLhsScheme(), op.getLhsMicro(), tileM);
-  add(op.getRhsScheme(), op.getRhsMicro(), tileN);
+  SchemeAttr rhs = op.getRhsScheme();
+  add(op.getLhsScheme(), op.getLhsMicro(), tileM, /*isExtended=*/false);
+  add(rhs, op.getRhsMicro(), tileN,
+      areExtended(rhs.getMicroType(), rhs.getGroupOuter()));
   return tiles;
 }
 
@@ -339,10 +394,13 @@ ScheduleAttr moss::chooseSchedule(const TargetInfo &target, ScaledMatmulOp op,
   int64_t stages = 1;
   if (!isCPU) {
     // As many stages as fit beside the output boxes.
-    int64_t fixed = getSharedMemoryLayout(0, 0, 0, consumers).totalBytes;
-    int64_t perStage =
-        (tileM + tileN) * tileK * elementBytes + 16 +
-        getScaleStageBytes(getScaleTiles(op, tileM, tileN, tileK));
+    auto getBytes = [&](int64_t stages) {
+      return getSharedMemoryLayout(
+                 stages, (tileM + tileN) * tileK * elementBytes,
+                 getScaleTiles(op, tileM, tileN, tileK), consumers)
+          .totalBytes;
+    };
+    int64_t fixed = getBytes(0), perStage = getBytes(1) - fixed;
     stages =
         std::clamp<int64_t>((target.sharedMemory - fixed) / perStage, 1, 8);
   }

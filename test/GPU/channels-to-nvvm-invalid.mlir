@@ -94,3 +94,35 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+!channel = !moss.channel<3 x (vector<1x64xf8E8M0FNU>), extended = [0]>
+
+gpu.module @m {
+  gpu.func @no_converter(%i: i32) kernel {
+    %ch = moss.channel : !channel
+    // expected-error @+1 {{must have a converter exactly if the channel extends scales, but its channel is '!moss.channel<3 x (vector<1x64xf8E8M0FNU>), extended = [0]>'}}
+    moss.warp_specialize producer registers(40) {
+    } consumers(2) registers(232) (%wg) {
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!channel = !moss.channel<3 x (vector<1x64xf8E8M0FNU>), extended = [0]>
+
+gpu.module @m {
+  gpu.func @wrong_role(%i: i32) kernel {
+    %ch = moss.channel : !channel
+    moss.warp_specialize producer registers(40) {
+    } converter {
+    } consumers(2) registers(232) (%wg) {
+      // expected-error @+1 {{is not in the converter of moss.warp_specialize, whose warp extends scales}}
+      moss.extend_scales %ch[%i] : !channel
+    }
+    gpu.return
+  }
+}

@@ -6,6 +6,7 @@
 !map_a = !moss.tensor_map<128x64xf8E4M3FN, swizzle = 64>
 !map_b = !moss.tensor_map<64x64xf8E5M2, swizzle = 64>
 !scaled = !moss.channel<2 x (vector<64x128xf8E4M3FN>, vector<64x128xf8E4M3FN>, vector<1x64xf32>, vector<1x4xf32>)>
+!extended = !moss.channel<2 x (vector<64x128xf8E4M3FN>, vector<64x128xf8E4M3FN>, vector<1x64xf8E8M0FNU>, vector<1x64xf8E8M0FNU>), extended = [3]>
 !map_rows = !moss.tensor_map<64x128xf8E4M3FN, swizzle = 128>
 
 gpu.module @m {
@@ -38,13 +39,13 @@ gpu.module @m {
   // CHECK:             scf.if
   //                      The empty barrier completes a phase less than the full one.
   // CHECK:               %[[SLOT:[a-z0-9_]+]] = arith.andi %[[I]], %c2147483647_i32
-  // CHECK:               %[[FULLS:[a-z0-9_]+]] = llvm.getelementptr %[[SMEM]][69632]
-  // CHECK:               %[[FULL:[a-z0-9_]+]] = llvm.getelementptr %[[FULLS]][%[[OFF:[a-z0-9_]+]]]
   // CHECK:               %[[PHASE:[a-z0-9_]+]] = arith.shrui %[[I]], %c31_i32
   // CHECK:               %[[OTHER:[a-z0-9_]+]] = arith.xori %[[PHASE]], %c1_i32
   // CHECK:               %[[EMPTIES:[a-z0-9_]+]] = llvm.getelementptr %[[SMEM]][69656]
   // CHECK:               %[[EMPTY:[a-z0-9_]+]] = llvm.getelementptr %[[EMPTIES]][%{{.*}}]
   // CHECK:               nvvm.mbarrier.try_wait.parity %[[EMPTY]], %[[OTHER]],
+  // CHECK:               %[[FULLS:[a-z0-9_]+]] = llvm.getelementptr %[[SMEM]][69632]
+  // CHECK:               %[[FULL:[a-z0-9_]+]] = llvm.getelementptr %[[FULLS]][%{{.*}}]
   // CHECK:               nvvm.mbarrier.arrive.expect_tx %[[FULL]], %c12288_i32
   // CHECK:               %[[OFFA:[a-z0-9_]+]] = arith.muli %[[SLOT]], %c12288_i32
   // CHECK:               %[[A:[a-z0-9_]+]] = llvm.getelementptr %[[SMEM]][%[[OFFA]]]
@@ -134,6 +135,71 @@ gpu.module @m {
     } consumers(2) registers(232) (%wg) {
       %next = moss.advance %ch[%i] : !channel
       memref.store %next, %out[%wg] : memref<?xi32>
+    }
+    gpu.return
+  }
+
+  // Scales of 64 columns arrive at 49,152 and are f32 at 49,280, 512 bytes that the
+  // converter writes; those of rows follow at 49,792. Slots are 768 bytes apart. The
+  // full barrier, at 50,688, counts the bytes of the others and two arrivals, the
+  // third, at 50,720, those of the columns.
+  // CHECK-LABEL: gpu.func @extended(
+  // CHECK:         nvvm.mbarrier.init %[[FULL0:[a-z0-9_]+]], %c2_i32
+  // CHECK:         nvvm.mbarrier.init %{{.*}}, %c4_i32
+  // CHECK:         nvvm.mbarrier.init %{{.*}}, %c1_i32
+  // CHECK-COUNT-3: nvvm.mbarrier.init
+  // CHECK-NOT:     nvvm.mbarrier.init
+  // CHECK:         %[[WARP:[a-z0-9_]+]] = nvvm.shfl.sync idx
+  // CHECK:         %[[WARP:[a-z0-9_]+]] = nvvm.shfl.sync idx
+  // CHECK:         %[[FIRST:[a-z0-9_]+]] = arith.cmpi eq, %[[WARP]], %c0_i32
+  // CHECK:         scf.if %[[FIRST]] {
+  // CHECK:           nvvm.elect.sync
+  // CHECK:           %[[ARRIVED:[a-z0-9_]+]] = llvm.getelementptr %{{.*}}[50720]
+  // CHECK:           nvvm.mbarrier.arrive.expect_tx %[[SCALES:[a-z0-9_]+]], %c64_i32
+  // CHECK:           llvm.getelementptr %{{.*}}[49152]
+  // CHECK:           nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %{{.*}}, %[[SCALES]],
+  // CHECK:           nvvm.mbarrier.arrive.expect_tx %[[FULL:[a-z0-9_]+]], %c16448_i32
+  // CHECK-COUNT-2:   nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %{{.*}}, %[[FULL]],
+  // CHECK:           llvm.getelementptr %{{.*}}[49792]
+  // CHECK:           nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %{{.*}}, %[[FULL]],
+  // CHECK:         } else {
+  // CHECK:           %[[SECOND:[a-z0-9_]+]] = arith.cmpi eq, %[[WARP]], %c1_i32
+  // CHECK:           scf.if %[[SECOND]] {
+  // CHECK:             nvvm.mbarrier.try_wait.parity
+  // CHECK:             %[[LANE:[a-z0-9_]+]] = arith.andi %{{.*}}, %c31_i32
+  // CHECK:             %[[WORD:[a-z0-9_]+]] = llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<3> -> i32
+  // CHECK:             %[[CODES:[a-z0-9_]+]] = llvm.bitcast %[[WORD]] : i32 to vector<4xi8>
+  // CHECK:             %[[SPECIAL:[a-z0-9_]+]] = arith.cmpi ne
+  // CHECK:             scf.if %[[SPECIAL]] -> (vector<4xf32>) {
+  // CHECK:               arith.extf %{{.*}} : vector<4xf8E8M0FNU> to vector<4xf32>
+  // CHECK:             } else {
+  // CHECK:               arith.shli
+  // CHECK:             }
+  // CHECK:             llvm.store %{{.*}}, %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<3>
+  // CHECK-NOT:         llvm.load
+  // CHECK:             nvvm.bar.warp.sync
+  // CHECK:             %[[LEADER:[a-z0-9_]+]] = arith.cmpi eq, %[[LANE]], %c0_i32
+  // CHECK:             nvvm.inline_ptx "mbarrier.arrive.shared::cta.b64 _, [$0];" ro(%{{.*}} : !llvm.ptr<3>), predicate = %[[LEADER]]
+  // CHECK:         nvvm.setmaxregister increase 232
+  // CHECK:           arith.addi %{{.*}}, %c49792_i32
+  // CHECK:           arith.addi %{{.*}}, %c49280_i32
+  gpu.func @extended(%ma: !map_rows, %ms: !moss.tensor_map<1x64xf8E8M0FNU, swizzle = 0>, %i: i32, %m: index, %k: index,
+                     %out: memref<?x2xi32>) kernel {
+    %ch = moss.channel : !extended
+    moss.warp_specialize producer registers(40) {
+      moss.put %ch[%i] from(%ma, %ma, %ms, %ms : !map_rows, !map_rows, !moss.tensor_map<1x64xf8E8M0FNU, swizzle = 0>, !moss.tensor_map<1x64xf8E8M0FNU, swizzle = 0>)
+        at(%m, %m, %k, %k), (%k, %k, %m, %m) : !extended
+    } converter {
+      moss.extend_scales %ch[%i] : !extended
+    } consumers(1) registers(232) (%wg) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %t:4 = moss.get %ch[%i] : !extended -> vector<64x128xf8E4M3FN>, vector<64x128xf8E4M3FN>, vector<1x64xf8E8M0FNU>, vector<1x64xf32>
+      %a = moss.tile_address %t#2 : vector<1x64xf8E8M0FNU>
+      %b = moss.tile_address %t#3 : vector<1x64xf32>
+      memref.store %a, %out[%wg, %c0] : memref<?x2xi32>
+      memref.store %b, %out[%wg, %c1] : memref<?x2xi32>
+      moss.release %ch[%i] : !extended
     }
     gpu.return
   }

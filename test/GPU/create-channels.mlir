@@ -190,6 +190,64 @@ gpu.module @m {
     gpu.return
   }
 
+  // E8M0 scales of single columns become f32 in the ring, those of rows do not.
+  // CHECK-LABEL: gpu.func @extended(
+  // CHECK:         %[[CH:[a-z0-9_]+]] = moss.channel : <4 x (vector<128x128xf8E4M3FN>, vector<256x128xf8E4M3FN>, vector<1x128xf8E8M0FNU>, vector<1x256xf8E8M0FNU>), extended = [3]>
+  // CHECK:         moss.put %[[CH]][%[[I:[a-z0-9_]+]]]
+  // CHECK-NEXT:    moss.extend_scales %[[CH]][%[[I]]]
+  // CHECK-NEXT:    %[[T:[a-z0-9_]+]]:4 = moss.get {{.*}} -> {{.*}}, vector<1x128xf8E8M0FNU>, vector<1x256xf32>
+  // CHECK:         %[[COLS:[a-z0-9_]+]] = moss.read_scales %[[T]]#3 : vector<1x256xf32> -> vector<1x256xf32>
+  // CHECK:         %[[ROWS:[a-z0-9_]+]] = moss.read_scales %[[T]]#2 : vector<1x128xf8E8M0FNU> -> vector<128x1xf8E8M0FNU>
+  // CHECK:         moss.add_rescaled {{.*}} rows(%[[ROWS]] : vector<128x1xf8E8M0FNU>) cols(%[[COLS]] : vector<1x256xf32>)
+  gpu.func @extended(%e: memref<256x4xf8E8M0FNU, strided<[1, 256]>>, %a: memref<256x512xf8E4M3FN>, %c: memref<256x256xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c128 = arith.constant 128 : index
+    %c256 = arith.constant 256 : index
+    %c512 = arith.constant 512 : index
+    %zero = arith.constant dense<0.0> : vector<128x256xf32>
+    %pad = arith.constant 0.0 : f8E4M3FN
+    scf.for %m = %c0 to %c256 step %c128 {
+      %s = scf.for %k = %c0 to %c512 step %c128 iter_args(%d = %zero) -> (vector<128x256xf32>) {
+        %rows = moss.load_scales %e[%m, %k] bound(%c256) group [1, 128] : memref<256x4xf8E8M0FNU, strided<[1, 256]>> -> vector<128x1xf8E8M0FNU>
+        %cols = moss.load_scales %e[%c0, %k] bound(%c256) group [1, 128] : memref<256x4xf8E8M0FNU, strided<[1, 256]>> -> vector<1x256xf8E8M0FNU>
+        %ta = vector.transfer_read %a[%m, %k], %pad {in_bounds = [true, true]} : memref<256x512xf8E4M3FN>, vector<128x128xf8E4M3FN>
+        %tb = vector.transfer_read %a[%c0, %k], %pad {in_bounds = [true, true]} : memref<256x512xf8E4M3FN>, vector<256x128xf8E4M3FN>
+        %p = moss.mma %ta, %tb, %zero : vector<128x128xf8E4M3FN>, vector<256x128xf8E4M3FN>, vector<128x256xf32>
+        %q = moss.add_rescaled %d, %p rows(%rows : vector<128x1xf8E8M0FNU>) cols(%cols : vector<1x256xf8E8M0FNU>) : vector<128x256xf32>
+        scf.yield %q : vector<128x256xf32>
+      }
+      vector.transfer_write %s, %c[%m, %c0] {in_bounds = [true, true]} : vector<128x256xf32>, memref<256x256xf32>
+    } {moss.schedule = #schedule}
+    gpu.return
+  }
+
+  // Exponents that are added as integers stay as they are.
+  // CHECK-LABEL: gpu.func @exponents(
+  // CHECK:         moss.channel : <4 x (vector<128x128xf8E4M3FN>, vector<256x128xf8E4M3FN>, vector<1x256xf8E8M0FNU>)>
+  // CHECK-NOT:     moss.extend_scales
+  // CHECK:         moss.rescale {{.*}} cols(%{{.*}} : vector<1x256xf8E8M0FNU>)
+  gpu.func @exponents(%e: memref<256x4xf8E8M0FNU, strided<[1, 256]>>, %a: memref<256x512xf8E4M3FN>, %c: memref<256x256xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c128 = arith.constant 128 : index
+    %c256 = arith.constant 256 : index
+    %c512 = arith.constant 512 : index
+    %zero = arith.constant dense<0.0> : vector<128x256xf32>
+    %pad = arith.constant 0.0 : f8E4M3FN
+    scf.for %m = %c0 to %c256 step %c128 {
+      %s = scf.for %k = %c0 to %c512 step %c128 iter_args(%d = %zero) -> (vector<128x256xf32>) {
+        %cols = moss.load_scales %e[%c0, %k] bound(%c256) group [1, 128] : memref<256x4xf8E8M0FNU, strided<[1, 256]>> -> vector<1x256xf8E8M0FNU>
+        %ta = vector.transfer_read %a[%m, %k], %pad {in_bounds = [true, true]} : memref<256x512xf8E4M3FN>, vector<128x128xf8E4M3FN>
+        %tb = vector.transfer_read %a[%c0, %k], %pad {in_bounds = [true, true]} : memref<256x512xf8E4M3FN>, vector<256x128xf8E4M3FN>
+        %p = moss.mma %ta, %tb, %zero : vector<128x128xf8E4M3FN>, vector<256x128xf8E4M3FN>, vector<128x256xf32>
+        %q = moss.rescale %p cols(%cols : vector<1x256xf8E8M0FNU>) : vector<128x256xf32>
+        %t = arith.addf %d, %q : vector<128x256xf32>
+        scf.yield %t : vector<128x256xf32>
+      }
+      vector.transfer_write %s, %c[%m, %c0] {in_bounds = [true, true]} : vector<128x256xf32>, memref<256x256xf32>
+    } {moss.schedule = #schedule}
+    gpu.return
+  }
+
   // Scales that something needs before the product do not come with its operands.
   // CHECK-LABEL: gpu.func @early(
   // CHECK:         %[[ROWS:[a-z0-9_]+]] = moss.load_scales

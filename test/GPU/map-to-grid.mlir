@@ -83,10 +83,33 @@ func.func @scales_along_k(%e: memref<64x4xf32, strided<[1, 64]>>, %f: memref<64x
   return
 }
 
-// So is that for scales of several steps that share a tile: 2 x (640 + 16384) bytes
-// are in slots.
+// Scales that are extended take five times as much and a barrier of 8 bytes a stage,
+// for two stages 2 * (4,096 + 128 + 512 + 24) beside boxes of 16,384.
+// CHECK-LABEL: func @extended_scales(
+// CHECK:       %[[BYTES:[a-z0-9_]+]] = arith.constant 25904 : i32
+// CHECK:       gpu.launch {{.*}} dynamic_shared_memory_size %[[BYTES]]
+func.func @extended_scales(%f: memref<64x4xf8E8M0FNU, strided<[1, 64]>>, %a: vector<64x32xf8E4M3FN>, %c: memref<64x64xf32>) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %zero = arith.constant dense<0.0> : vector<64x64xf32>
+  scf.forall (%m, %n) = (0, 0) to (64, 64) step (64, 64) {
+    %s = scf.for %k = %c0 to %c128 step %c32 iter_args(%d = %zero) -> (vector<64x64xf32>) {
+      %t = moss.load_scales %f[%n, %k] bound(%c64) group [1, 32] : memref<64x4xf8E8M0FNU, strided<[1, 64]>> -> vector<1x64xf8E8M0FNU>
+      %p = moss.mma %a, %a, %zero : vector<64x32xf8E4M3FN>, vector<64x32xf8E4M3FN>, vector<64x64xf32>
+      %r = moss.add_rescaled %d, %p cols(%t : vector<1x64xf8E8M0FNU>) : vector<64x64xf32>
+      scf.yield %r : vector<64x64xf32>
+    }
+    vector.transfer_write %s, %c[%m, %n] : vector<64x64xf32>, memref<64x64xf32>
+  } {moss.schedule = #moss.schedule<tile = [64, 64, 32], stages = 2, consumers = 1, raster = 1, blocks = 1>}
+  return
+}
+
+// So is that for scales of several steps that share a tile, of two rows here: slots
+// have 2 * (512 + 128 + 512) bytes of scales, columns extended to f32 as well.
 // CHECK-LABEL: func @scales_of_steps(
-// CHECK:       %[[BYTES:[a-z0-9_]+]] = arith.constant 34080 : i32
+// CHECK:       %[[BYTES:[a-z0-9_]+]] = arith.constant 35120 : i32
 // CHECK:       gpu.launch {{.*}} dynamic_shared_memory_size %[[BYTES]]
 func.func @scales_of_steps(%e: memref<64x4xf32, strided<[1, 64]>>, %f: memref<64x4xf8E8M0FNU, strided<[1, 64]>>,
                            %a: vector<64x32xf8E4M3FN>, %c: memref<64x64xf32>) {

@@ -1,8 +1,9 @@
 // REQUIRES: ptxas
 // With scales along K the assembler neither spills registers nor serializes
-// products: 1 x 128 by 128 x 128 and both 1 x 128 in FP32, 1 x 128 of one operand and of
-// both and 1 x 32 of both and of one in E8M0, the last in tiles for three consumers and
-// for two, for an unknown number of rows, with scales of neighbors adjacent.
+// products: 1 x 128 by 128 x 128 and both 1 x 128 in FP32; in E8M0, 1 x 128 of the rows,
+// of both and of the columns, and 1 x 32 of both and of the rows, the last in tiles for
+// three consumers and for two; for an unknown number of rows, with scales of neighbors
+// adjacent.
 // RUN: sed -e 's/@LT@/f32/g; s/@LG@/128/; s/@RG@/128, 128/; s/@RM@/32x32x@RT@/; s/@RT@/f32/g' %s \
 // RUN:   | moss-opt --moss-fp8-lower | moss-translate --moss-gpu-binary-to-ptx -o %t.ptx
 // RUN: %ptxas -v -arch=sm_90a %t.ptx -o %t.cubin 2>&1 | FileCheck %s --implicit-check-not=C75 --implicit-check-not=warning
@@ -22,6 +23,9 @@
 // RUN: moss-opt %t.mlir --moss-fp8-lower | moss-translate --moss-gpu-binary-to-ptx -o %t.ptx
 // RUN: %ptxas -v -arch=sm_90a %t.ptx -o %t.cubin 2>&1 | FileCheck %s --implicit-check-not=C75 --implicit-check-not=warning
 // RUN: moss-opt %t.mlir --moss-fp8-lower=tile=256,128,128 | moss-translate --moss-gpu-binary-to-ptx -o %t.ptx
+// RUN: %ptxas -v -arch=sm_90a %t.ptx -o %t.cubin 2>&1 | FileCheck %s --implicit-check-not=C75 --implicit-check-not=warning
+// RUN: sed -e 's/?x32x@/?x1x@/; s/@LT@/f8E8M0FNU/g; s/@LG@/full/; s/@RG@/1, 128/; s/@RM@/4096x32x@RT@, strided<[1, 4096]>/; s/@RT@/f8E8M0FNU/g' %s \
+// RUN:   | moss-opt --moss-fp8-lower | moss-translate --moss-gpu-binary-to-ptx -o %t.ptx
 // RUN: %ptxas -v -arch=sm_90a %t.ptx -o %t.cubin 2>&1 | FileCheck %s --implicit-check-not=C75 --implicit-check-not=warning
 
 // CHECK: 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads

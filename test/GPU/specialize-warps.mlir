@@ -6,6 +6,7 @@
 !b = vector<256x128xf8E4M3FN>
 !c = vector<128x256xf32>
 !channel = !moss.channel<4 x (!a, !b)>
+!extended = !moss.channel<4 x (vector<192x128xf8E4M3FN>, vector<64x128xf8E4M3FN>, vector<1x64xf8E8M0FNU>), extended = [2]>
 !map_a = !moss.tensor_map<128x128xf8E4M3FN, swizzle = 128>
 !map_b = !moss.tensor_map<256x128xf8E4M3FN, swizzle = 128>
 !map_c = !moss.tensor_map<64x32xf32, swizzle = 128>
@@ -91,6 +92,44 @@ gpu.module @m {
       %q = moss.mma %t#0, %t#1, %old : vector<192x128xf8E4M3FN>, vector<64x128xf8E4M3FN>, vector<192x64xf32>
       moss.release %ch[%i] : !moss.channel<4 x (vector<192x128xf8E4M3FN>, vector<64x128xf8E4M3FN>)>
       vector.transfer_write %q, %c[%m, %c0] : vector<192x64xf32>, memref<?x?xf32>
+    } {moss.schedule = #schedule3}
+    gpu.return
+  }
+
+  // Of the loops around it, the converter keeps the position in the ring.
+  // CHECK-LABEL: gpu.func @converter(
+  // CHECK:       moss.warp_specialize producer registers(24) {
+  // CHECK:         moss.put
+  // CHECK-NOT:     moss.extend_scales
+  // CHECK:       } converter {
+  // CHECK-NOT:     {{moss.put|moss.get|moss.mma|moss.release|vector.transfer_write|f32}}
+  // CHECK:         scf.for {{.*}} iter_args(%[[I:[a-z0-9_]+]] = %{{.*}}) -> (i32) {
+  // CHECK-NEXT:      moss.extend_scales %{{.*}}[%[[I]]]
+  // CHECK-NEXT:      arith.addi %[[I]]
+  // CHECK-NEXT:      scf.yield
+  // CHECK-NEXT:    }
+  // CHECK-NEXT:  } consumers(3) registers(160) (%{{.*}}) {
+  // CHECK-NOT:     {{moss.put|moss.extend_scales}}
+  // CHECK:         moss.get
+  // CHECK:         vector.transfer_write
+  gpu.func @converter(%a: memref<?x?xf8E4M3FN>, %e: memref<?x?xf8E8M0FNU>, %c: memref<?x?xf32>, %M: index) kernel {
+    %ch = moss.channel : !extended
+    %c0_i32 = arith.constant 0 : i32
+    %c1_i32 = arith.constant 1 : i32
+    %c0 = arith.constant 0 : index
+    %c192 = arith.constant 192 : index
+    %zero = arith.constant dense<0.0> : vector<192x64xf32>
+    scf.for %m = %c0 to %M step %c192 iter_args(%i = %c0_i32) -> (i32) {
+      moss.put %ch[%i] from(%a, %a, %e : memref<?x?xf8E4M3FN>, memref<?x?xf8E4M3FN>, memref<?x?xf8E8M0FNU>) at(%m, %c0, %c0), (%c0, %c0, %c0) : !extended
+      moss.extend_scales %ch[%i] : !extended
+      %t:3 = moss.get %ch[%i] : !extended -> vector<192x128xf8E4M3FN>, vector<64x128xf8E4M3FN>, vector<1x64xf32>
+      %q = moss.mma %t#0, %t#1, %zero : vector<192x128xf8E4M3FN>, vector<64x128xf8E4M3FN>, vector<192x64xf32>
+      %cols = moss.read_scales %t#2 : vector<1x64xf32> -> vector<1x64xf32>
+      %r = moss.add_rescaled %zero, %q cols(%cols : vector<1x64xf32>) : vector<192x64xf32>
+      moss.release %ch[%i] : !extended
+      vector.transfer_write %r, %c[%m, %c0] : vector<192x64xf32>, memref<?x?xf32>
+      %next = arith.addi %i, %c1_i32 : i32
+      scf.yield %next : i32
     } {moss.schedule = #schedule3}
     gpu.return
   }

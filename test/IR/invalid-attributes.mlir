@@ -122,6 +122,21 @@ func.func private @f(!moss.channel<1 x (vector<128x[16]xf8E4M3FN>)>)
 
 // -----
 
+// expected-error @below {{'extended' must be ascending positions among 1 tiles, but has 1}}
+func.func private @f(!moss.channel<4 x (vector<1x64xf8E8M0FNU>), extended = [1]>)
+
+// -----
+
+// expected-error @below {{'extended' must be ascending positions among 1 tiles, but has 0}}
+func.func private @f(!moss.channel<4 x (vector<1x64xf8E8M0FNU>), extended = [0, 0]>)
+
+// -----
+
+// expected-error @below {{only tiles of f8E8M0FNU are extended, but tile 0 is 'vector<1x64xf32>'}}
+func.func private @f(!moss.channel<4 x (vector<1x64xf32>), extended = [0]>)
+
+// -----
+
 // expected-error @below {{a tensor map has a two-dimensional box}}
 func.func private @f(!moss.tensor_map<128xf8E4M3FN, swizzle = 128>)
 

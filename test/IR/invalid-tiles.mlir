@@ -105,8 +105,28 @@ func.func @f(%ch: !ch, %a: !moss.tensor_map<256x128xf8E4M3FN, swizzle = 128>, %p
 !ch = !moss.channel<4 x (vector<128x128xf8E4M3FN>)>
 
 func.func @f(%ch: !ch, %p: i32) {
-  // expected-error @below {{must yield the channel's tiles}}
+  // expected-error @below {{must yield the channel's tiles, f32 for those that it extends}}
   %t = moss.get %ch[%p] : !ch -> vector<64x128xf8E4M3FN>
+  return
+}
+
+// -----
+
+!ch = !moss.channel<4 x (vector<1x64xf8E8M0FNU>), extended = [0]>
+
+func.func @f(%ch: !ch, %p: i32) {
+  // expected-error @below {{must yield the channel's tiles, f32 for those that it extends}}
+  %t = moss.get %ch[%p] : !ch -> vector<1x64xf8E8M0FNU>
+  return
+}
+
+// -----
+
+!ch = !moss.channel<4 x (vector<1x64xf8E8M0FNU>)>
+
+func.func @f(%ch: !ch, %p: i32) {
+  // expected-error @below {{needs a channel with extended tiles, but got '!moss.channel<4 x (vector<1x64xf8E8M0FNU>)>'}}
+  moss.extend_scales %ch[%p] : !ch
   return
 }
 
@@ -145,6 +165,21 @@ func.func @f() {
   "moss.warp_specialize"() <{numConsumers = 2 : i64, producerRegisters = 40 : i64, consumerRegisters = 232 : i64}> ({
   ^bb0(%i: index):
   }, {
+  }, {
+  ^bb0(%wg: index):
+  }) : () -> ()
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @below {{the converter region takes no arguments}}
+  "moss.warp_specialize"() <{numConsumers = 2 : i64, producerRegisters = 40 : i64, consumerRegisters = 232 : i64}> ({
+  ^bb0:
+  }, {
+  ^bb0(%i: index):
+  }, {
   ^bb0(%wg: index):
   }) : () -> ()
   return
@@ -156,6 +191,7 @@ func.func @f() {
   // expected-error @below {{the consumer region takes the consumer's number, an index}}
   "moss.warp_specialize"() <{numConsumers = 2 : i64, producerRegisters = 40 : i64, consumerRegisters = 232 : i64}> ({
   ^bb0:
+  }, {
   }, {
   ^bb0(%wg: i32):
   }) : () -> ()

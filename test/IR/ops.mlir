@@ -68,6 +68,36 @@ func.func @kernel(%a: memref<?x?xf8E4M3FN>, %i: i32, %m: index) {
   return
 }
 
+// CHECK-LABEL: func @extended
+func.func @extended(%a: memref<?x?xf8E8M0FNU>, %i: i32, %m: index) {
+  // CHECK: moss.channel : <4 x (vector<1x64xf8E8M0FNU>, vector<1x128xf8E8M0FNU>), extended = [1]>
+  %ch = moss.channel : !moss.channel<4 x (vector<1x64xf8E8M0FNU>, vector<1x128xf8E8M0FNU>), extended = [1]>
+  // CHECK: moss.warp_specialize producer registers(24) {
+  moss.warp_specialize producer registers(24) {
+    // CHECK: moss.put
+    moss.put %ch[%i] from(%a, %a : memref<?x?xf8E8M0FNU>, memref<?x?xf8E8M0FNU>) at(%m, %m), (%m, %m)
+      : !moss.channel<4 x (vector<1x64xf8E8M0FNU>, vector<1x128xf8E8M0FNU>), extended = [1]>
+  // CHECK: } converter {
+  } converter {
+    // CHECK: moss.extend_scales %{{.*}}[%{{.*}}] : <4 x (vector<1x64xf8E8M0FNU>, vector<1x128xf8E8M0FNU>), extended = [1]>
+    moss.extend_scales %ch[%i] : !moss.channel<4 x (vector<1x64xf8E8M0FNU>, vector<1x128xf8E8M0FNU>), extended = [1]>
+  // CHECK: } consumers(3) registers(160) (%{{.*}}) {
+  } consumers(3) registers(160) (%wg) {
+    // CHECK: moss.get {{.*}} -> vector<1x64xf8E8M0FNU>, vector<1x128xf32>
+    %t:2 = moss.get %ch[%i] : !moss.channel<4 x (vector<1x64xf8E8M0FNU>, vector<1x128xf8E8M0FNU>), extended = [1]>
+      -> vector<1x64xf8E8M0FNU>, vector<1x128xf32>
+    moss.release %ch[%i] : !moss.channel<4 x (vector<1x64xf8E8M0FNU>, vector<1x128xf8E8M0FNU>), extended = [1]>
+  }
+  // CHECK: moss.warp_specialize producer registers(24) {
+  // CHECK-NEXT: } converter {
+  // CHECK-NEXT: } consumers(1)
+  moss.warp_specialize producer registers(24) {
+  } converter {
+  } consumers(1) registers(232) (%wg) {
+  }
+  return
+}
+
 // CHECK-LABEL: func @bf16
 func.func @bf16(%a: memref<8x64xbf16>, %b: memref<16x64xbf16>, %c: memref<8x16xf32>, %i: i32) {
   // CHECK: moss.scaled_matmul <fast> lhs(<bf16, global = unit>, %{{.*}} : memref<8x64xbf16>) rhs(<bf16, global = unit>, %{{.*}} : memref<16x64xbf16>)

@@ -32,8 +32,10 @@ def MossCreateChannels : Pass<"moss-create-channels", "::mlir::gpu::GPUFuncOp"> 
     engine can reach them (`moss-arrange-scales`): `moss.load_scales` becomes a tile
     of the channel and a `moss.read_scales` of it after the product. Several products
     of slices of the same tiles (`moss-merge-steps`) share a slot, and the scales of
-    each are a row of the tile. If those of
-    columns do, the slot is released after they were used.
+    each are a row of the tile. If those of columns are in it, the slot is released
+    after they were used. E8M0 scales of single columns that only `moss.add_rescaled`
+    reads are extended to f32 in the slot, by `moss.extend_scales`: each thread would
+    extend a quarter of them.
 
     ```mlir
     %a = vector.transfer_read %A[%m, %k], %pad : ...
@@ -316,9 +318,10 @@ def MossQuantizeToGpu : Pass<"moss-quantize-to-gpu"> {
 def MossSpecializeWarps : Pass<"moss-specialize-warps", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Slice a kernel with a channel into producer and consumers";
   let description = [{
-    The loop nest after `moss.channel` is cloned into the two roles of
+    The loop nest after `moss.channel` is cloned into the roles of
     `moss.warp_specialize`. The producer keeps what feeds `put`, the consumers
-    what follows `get`; dead code elimination removes the rest, sums that loops
+    what follows `get`, and if the channel extends scales, a converter keeps
+    `extend_scales`; dead code elimination removes the rest, sums that loops
     carry included. Register budgets come from the schedule.
 
     ```mlir

@@ -29,6 +29,12 @@ def MossChannelsToNVVM : Pass<"moss-channels-to-nvvm", "::mlir::gpu::GPUModuleOp
     the empty one, once per consumer, or once per warp of it if slots hold scales,
     which threads read themselves; a tile's descriptor is computed from its slot.
     `moss.warp_specialize` becomes a branch on the warpgroup with `setmaxregister`.
+
+    Scales that the channel extends arrive on a third barrier. For these
+    `extend_scales` waits, in the second warp of the producer's warpgroup, and
+    arrives on the full barrier when it has written their f32 to the slot. The
+    empty barrier serves for both: a slot that is being filled is read by nobody.
+
     The pass is one of the module, where the symbol of shared memory is.
 
     ```mlir

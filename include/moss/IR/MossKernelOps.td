@@ -34,10 +34,11 @@ def Moss_PutOp : Moss_Op<"put", [SameVariadicOperandSize]> {
   let description = [{
     Waits until the slot at `position` is empty, then starts copies of one
     tile per tile type of the channel, from `sources[i]` at row `rows[i]` and
-    column `cols[i]`, and makes the slot full when all bytes have arrived.
-    Elements past the bounds of a source read as zero. `position` must be that of
-    the `get` that receives the tiles: 0 for the first slots put, and what
-    `moss.advance` makes of the one before for every other.
+    column `cols[i]`, and makes the slot full when all bytes have arrived, and
+    tiles that the channel extends are f32. Elements past the bounds of a source
+    read as zero. `position` must be that of the `get` that receives the tiles: 0
+    for the first slots put, and what `moss.advance` makes of the one before for
+    every other.
 
     ```mlir
     moss.put %ch[%i] from(%A, %B : memref<?x?xf8E4M3FN>, memref<?x?xf8E4M3FN>) at(%m, %n), (%k, %k)
@@ -57,11 +58,32 @@ def Moss_PutOp : Moss_Op<"put", [SameVariadicOperandSize]> {
   let hasVerifier = 1;
 }
 
+def Moss_ExtendScalesOp : Moss_Op<"extend_scales"> {
+  let summary = "make f32 of the E8M0 scales that a slot of a channel holds";
+  let description = [{
+    Waits until the tiles of slot `position mod stages` that the channel extends
+    have arrived, and writes their scales to the slot as f32: 2^(code - 127), NaN
+    for code 255. The slot is not full before. Exactly one of these must follow the
+    `put` of each position. Consumers would otherwise extend the scales of columns
+    in every thread.
+
+    ```mlir
+    moss.extend_scales %ch[%i]
+        : !moss.channel<4 x (vector<64x128xf8E4M3FN>, vector<64x128xf8E4M3FN>, vector<1x64xf8E8M0FNU>), extended = [2]>
+    ```
+  }];
+  let arguments = (ins
+    Arg<Moss_ChannelType, "", [MemRead, MemWrite]>:$channel, I32:$position);
+  let assemblyFormat = "$channel `[` $position `]` attr-dict `:` type($channel)";
+  let hasVerifier = 1;
+}
+
 def Moss_GetOp : Moss_Op<"get"> {
   let summary = "wait for a slot of a channel and receive its tiles";
   let description = [{
-    Waits until the slot at `position` is full and yields its tiles. They
-    stay in shared memory, so every use must come before the `release` of the
+    Waits until the slot at `position` is full and yields its tiles, as f32 those
+    that the channel extends. They stay in shared memory, so every use must come
+    before the `release` of the
     same position, which must follow on every path.
 
     ```mlir
@@ -189,7 +211,8 @@ def Moss_WarpSpecializeOp : Moss_Op<"warp_specialize", [
   let summary = "run regions as different roles of a thread block's warpgroups";
   let description = [{
     Warpgroup 0 of the thread block runs `producer`, in which one thread starts
-    copies; warpgroups 1 to `numConsumers` run `consumer`, whose argument is the
+    copies, and `converter`, if there is one, in which one warp extends the scales
+    that have arrived; warpgroups 1 to `numConsumers` run `consumer`, whose argument is the
     consumer's number from 0. Each role is given its budget of registers per
     thread. Channels are the only bridge between the roles. The op ends when
     all roles have.
@@ -200,13 +223,21 @@ def Moss_WarpSpecializeOp : Moss_Op<"warp_specialize", [
     } consumers(2) registers(232) (%wg) {
       ...
     }
+    moss.warp_specialize producer registers(24) {
+      ...
+    } converter {
+      ...
+    } consumers(3) registers(160) (%wg) {
+      ...
+    }
     ```
   }];
   let arguments = (ins
     ConfinedAttr<I64Attr, [IntPositive]>:$numConsumers,
     ConfinedAttr<I64Attr, [IntPositive]>:$producerRegisters,
     ConfinedAttr<I64Attr, [IntPositive]>:$consumerRegisters);
-  let regions = (region SizedRegion<1>:$producer, SizedRegion<1>:$consumer);
+  let regions = (region SizedRegion<1>:$producer, MaxSizedRegion<1>:$converter,
+                        SizedRegion<1>:$consumer);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
 }

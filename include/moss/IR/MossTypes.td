@@ -29,14 +29,33 @@ def Moss_ChannelType : Moss_Type<"Channel", "channel"> {
     f32 or f8E8M0FNU micro scales, a row for each group along K. A slot is either empty, being
     filled, or full; `put`, `get` and `release` take it around.
 
+    `extended` are the positions among `tiles`, in ascending order, of f8E8M0FNU
+    scales that `extend_scales` makes f32 before the slot is full. Slots have room
+    for both, and `get` yields the f32.
+
     ```mlir
     !moss.channel<4 x (vector<128x128xf8E4M3FN>, vector<256x128xf8E4M3FN>)>
+    !moss.channel<4 x (vector<64x128xf8E4M3FN>, vector<64x128xf8E4M3FN>, vector<1x64xf8E8M0FNU>), extended = [2]>
     ```
   }];
   let parameters = (ins "int64_t":$stages,
-                        ArrayRefParameter<"::mlir::VectorType">:$tiles);
-  let assemblyFormat = "`<` $stages `x` ` ` `(` $tiles `)` `>`";
+                        ArrayRefParameter<"::mlir::VectorType">:$tiles,
+                        OptionalArrayRefParameter<"int64_t">:$extended);
+  let assemblyFormat = [{
+    `<` $stages `x` ` ` `(` $tiles `)`
+    (`,` `extended` `=` `[` $extended^ `]`)? `>`
+  }];
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Whether tile `index` is extended to f32.
+    bool isExtended(unsigned index) const;
+
+    /// The f32 tile that tile `index` is extended to.
+    ::mlir::VectorType getExtendedTile(unsigned index) const;
+
+    /// The tiles that `get` yields.
+    ::llvm::SmallVector<::mlir::VectorType> getReceivedTiles() const;
+  }];
 }
 
 def Moss_TensorMapType : Moss_Type<"TensorMap", "tensor_map"> {

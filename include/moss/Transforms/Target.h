@@ -57,29 +57,52 @@ inline int64_t getStoreBoxCols(Type elementType) {
   return kStoreBoxRowBytes * 8 / elementType.getIntOrFloatBitWidth();
 }
 
-/// Where everything lies in the shared memory of a kernel, in bytes from its
-/// base, which is aligned to 1024: the operand tiles of the ring, then the
-/// output boxes of each consumer, the scale tiles of the ring, and a full and
-/// an empty barrier per stage.
-struct SharedMemoryLayout {
-  int64_t stageBytes, outputOffset, scaleOffset, barrierOffset, totalBytes;
-};
-
 /// Alignment of a tile of scales, as the copy engine wants it.
 inline constexpr int64_t kScaleTileAlignment = 128;
 
-/// Bytes that the scales among \p tiles, those of a slot, take of each stage.
-int64_t getScaleStageBytes(ArrayRef<VectorType> tiles);
+/// The tiles of micro scales in a slot of a ring, of which some are extended to
+/// f32 there.
+struct ScaleTiles {
+  SmallVector<VectorType> extended, others;
+
+  void add(VectorType tile, bool isExtended) {
+    (isExtended ? extended : others).push_back(tile);
+  }
+};
+
+/// The tiles of scales of a channel.
+ScaleTiles getScaleTiles(ChannelType channel);
+
+/// Where everything lies in the shared memory of a kernel, in bytes from its
+/// base, which is aligned to 1024: the operand tiles of the ring, then the
+/// output boxes of each consumer, the scales of the ring, and per stage a full
+/// barrier, an empty one, and one for scales that are extended.
+///
+/// The scales of a stage are tiles that are extended, their f32 image, which
+/// has four bytes for each of theirs, gaps included, and the other tiles.
+struct SharedMemoryLayout {
+  int64_t stageBytes, outputOffset, scaleOffset, extendedBytes, scaleStageBytes;
+  int64_t barrierOffset, totalBytes;
+};
 
 /// The layout for a ring of \p stages slots of \p stageBytes of operands and \p
-/// scaleStageBytes of scales each.
+/// scales each.
 SharedMemoryLayout getSharedMemoryLayout(int64_t stages, int64_t stageBytes,
-                                         int64_t scaleStageBytes,
+                                         const ScaleTiles &scales,
                                          int64_t consumers);
 
 /// The layout for the ring of a channel.
 SharedMemoryLayout getSharedMemoryLayout(ChannelType channel,
                                          int64_t consumers);
+
+/// Where tile \p index of the first slot of a channel of that layout begins, as
+/// it arrives, in bytes.
+int64_t getTileOffset(ChannelType channel, const SharedMemoryLayout &layout,
+                      unsigned index);
+
+/// The same of the tile that consumers receive, f32 if it is extended.
+int64_t getReceivedTileOffset(ChannelType channel,
+                              const SharedMemoryLayout &layout, unsigned index);
 
 /// What a kernel takes of a multiprocessor, all derived from the schedule.
 struct KernelBudget {
@@ -112,8 +135,8 @@ TileSums getTileSums(ScaledMatmulOp op, int64_t tileK);
 /// The tiles of micro scales that a kernel for \p op on tiles of \p tileM x \p
 /// tileN x \p tileK reads through its ring: those that change from one tile
 /// along K to the next.
-SmallVector<VectorType> getScaleTiles(ScaledMatmulOp op, int64_t tileM,
-                                      int64_t tileN, int64_t tileK);
+ScaleTiles getScaleTiles(ScaledMatmulOp op, int64_t tileM, int64_t tileN,
+                         int64_t tileK);
 
 /// The tile of a ring, 1 x R, that holds the micro scales of one step along K
 /// for
@@ -131,14 +154,20 @@ std::optional<VectorType> getScaleTile(ShapedType source, int64_t groupOuter,
 /// others holds more than tiles of operands need.
 VectorType getGroupsTile(VectorType tile, int64_t groupOuter, int64_t groups);
 
+/// Whether scales of columns, of type \p elementType and of a scheme with \p
+/// groupOuter columns a group, are extended to f32 in the ring: E8M0 scales of
+/// single columns, of which each thread would extend a quarter of the tile's.
+/// It has two rows, and columns that share a scale have one; these cost less
+/// than what the ring takes.
+bool areExtended(Type elementType, int64_t groupOuter);
+
 /// The budget of a kernel on operands of \p elementType, whose ring holds \p
-/// scaleStageBytes of scales a stage, or failure after an error that says which
-/// limit of the target the schedule exceeds, or which tile shape the matrix
-/// unit lacks.
+/// scales, or failure after an error that says which limit of the target the
+/// schedule exceeds, or which tile shape the matrix unit lacks.
 FailureOr<KernelBudget>
 computeKernelBudget(function_ref<InFlightDiagnostic()> emitError,
                     const TargetInfo &target, ScheduleAttr schedule,
-                    Type elementType, int64_t scaleStageBytes, TileSums sums);
+                    Type elementType, const ScaleTiles &scales, TileSums sums);
 
 /// Overrides of single schedule fields; absent fields are chosen.
 struct ScheduleOverrides {

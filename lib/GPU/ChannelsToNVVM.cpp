@@ -38,8 +38,10 @@ using namespace mlir::moss;
 /// is woken earlier when the barrier completes.
 static constexpr int64_t kWaitNanoseconds = 10000000;
 
-/// The bits of a position that say which slot it is.
-static constexpr int64_t kSlotMask = 0x7FFFFFFF;
+/// The bits of a position that say which slot it is: few, so that LLVM knows
+/// how far addresses reach. The sign is the parity of its turn.
+static constexpr int64_t kSlotMask = 0xFFFF;
+static_assert(ChannelType::kMaxStages <= kSlotMask);
 
 /// Scales that a thread extends at once: a word of them to 16 bytes, the most
 /// that it can store.
@@ -60,7 +62,6 @@ public:
 
 private:
   Value i32(int64_t value) { return i32Constant(b, value); }
-  // A position is a slot and, in its sign, the parity of its turn.
   Value getSlot(Value position) {
     return arith::AndIOp::create(b, position, i32(kSlotMask));
   }
@@ -408,14 +409,14 @@ void KernelLowering::lowerRelease(ReleaseOp release) {
 /// The slot after the last one is the first again, at the next turn.
 void KernelLowering::lowerAdvance(AdvanceOp advance) {
   b.setInsertionPoint(advance);
-  Value position = advance.getPosition();
-  Value isLast = compare(arith::CmpIPredicate::eq, getSlot(position),
-                         type.getStages() - 1);
-  Value first = arith::AndIOp::create(
-      b, arith::XOrIOp::create(b, position, i32(-1)), i32(~kSlotMask));
+  Value position = advance.getPosition(), sign = i32(INT32_MIN);
   Value next = arith::AddIOp::create(b, position, i32(1));
+  Value isPastLast =
+      compare(arith::CmpIPredicate::eq, getSlot(next), type.getStages());
+  Value first =
+      arith::XOrIOp::create(b, arith::AndIOp::create(b, position, sign), sign);
   advance.replaceAllUsesWith(
-      arith::SelectOp::create(b, isLast, first, next).getResult());
+      arith::SelectOp::create(b, isPastLast, first, next).getResult());
   advance.erase();
 }
 

@@ -42,9 +42,9 @@ SmallVector<VectorType> ChannelType::getReceivedTiles() const {
 LogicalResult ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
                                   int64_t stages, ArrayRef<VectorType> tiles,
                                   ArrayRef<int64_t> extended) {
-  if (stages <= 0)
-    return emitError() << "a channel needs at least one stage, but got "
-                       << stages;
+  if (stages <= 0 || stages > kMaxStages)
+    return emitError() << "a channel needs 1 to " << kMaxStages
+                       << " stages, but got " << stages;
   if (tiles.empty())
     return emitError() << "a channel needs at least one tile";
   for (VectorType tile : tiles)

@@ -38,7 +38,7 @@ gpu.module @m {
   // CHECK:             nvvm.elect.sync
   // CHECK:             scf.if
   //                      The empty barrier completes a phase less than the full one.
-  // CHECK:               %[[SLOT:[a-z0-9_]+]] = arith.andi %[[I]], %c2147483647_i32
+  // CHECK:               %[[SLOT:[a-z0-9_]+]] = arith.andi %[[I]], %c65535_i32
   // CHECK:               %[[PHASE:[a-z0-9_]+]] = arith.shrui %[[I]], %c31_i32
   // CHECK:               %[[OTHER:[a-z0-9_]+]] = arith.xori %[[PHASE]], %c1_i32
   // CHECK:               %[[EMPTIES:[a-z0-9_]+]] = llvm.getelementptr %[[SMEM]][69656]
@@ -122,12 +122,12 @@ gpu.module @m {
   // CHECK-LABEL: gpu.func @advance(
   // CHECK-SAME:  %[[I:[a-z0-9_]+]]: i32
   // CHECK:         } else {
-  // CHECK:           %[[SLOT:[a-z0-9_]+]] = arith.andi %[[I]], %c2147483647_i32
-  // CHECK:           %[[LAST:[a-z0-9_]+]] = arith.cmpi eq, %[[SLOT]], %c2_i32
-  // CHECK:           %[[NOT:[a-z0-9_]+]] = arith.xori %[[I]], %c-1_i32
-  // CHECK:           %[[FIRST:[a-z0-9_]+]] = arith.andi %[[NOT]], %c-2147483648_i32
   // CHECK:           %[[NEXT:[a-z0-9_]+]] = arith.addi %[[I]], %c1_i32
-  // CHECK:           %[[RESULT:[a-z0-9_]+]] = arith.select %[[LAST]], %[[FIRST]], %[[NEXT]]
+  // CHECK:           %[[SLOT:[a-z0-9_]+]] = arith.andi %[[NEXT]], %c65535_i32
+  // CHECK:           %[[PAST:[a-z0-9_]+]] = arith.cmpi eq, %[[SLOT]], %c3_i32
+  // CHECK:           %[[TURN:[a-z0-9_]+]] = arith.andi %[[I]], %c-2147483648_i32
+  // CHECK:           %[[FIRST:[a-z0-9_]+]] = arith.xori %[[TURN]], %c-2147483648_i32
+  // CHECK:           %[[RESULT:[a-z0-9_]+]] = arith.select %[[PAST]], %[[FIRST]], %[[NEXT]]
   // CHECK:           memref.store %[[RESULT]]
   gpu.func @advance(%i: i32, %out: memref<?xi32>) kernel {
     %ch = moss.channel : !channel

@@ -107,7 +107,7 @@
 
 // -----
 
-// expected-error @below {{a channel needs at least one stage, but got 0}}
+// expected-error @below {{a channel needs 1 to 65535 stages, but got 0}}
 func.func private @f(!moss.channel<0 x (vector<128x128xf8E4M3FN>)>)
 
 // -----

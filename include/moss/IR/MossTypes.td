@@ -24,10 +24,10 @@ class Moss_Type<string name, string typeMnemonic>
 def Moss_ChannelType : Moss_Type<"Channel", "channel"> {
   let summary = "a ring of slots in shared memory between thread roles";
   let description = [{
-    `stages` slots, each of which holds one tile of every type in `tiles` (the
-    two-dimensional vector types that `get` yields): operands of FP8 or BF16, and
-    f32 or f8E8M0FNU micro scales, a row for each group along K. A slot is either empty, being
-    filled, or full; `put`, `get` and `release` take it around.
+    `stages` slots, at most 65535, each of which holds one tile of every type in
+    `tiles` (the two-dimensional vector types that `get` yields): operands of FP8 or
+    BF16, and f32 or f8E8M0FNU micro scales, a row for each group along K. A slot is
+    either empty, being filled, or full; `put`, `get` and `release` take it around.
 
     `extended` are the positions among `tiles`, in ascending order, of f8E8M0FNU
     scales that `extend_scales` makes f32 before the slot is full. Slots have room
@@ -47,6 +47,9 @@ def Moss_ChannelType : Moss_Type<"Channel", "channel"> {
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
+    /// More than shared memory has room for.
+    static constexpr int64_t kMaxStages = 65535;
+
     /// Whether tile `index` is extended to f32.
     bool isExtended(unsigned index) const;
 

@@ -67,6 +67,13 @@ CASES = {
     "per-group": ("scheme=per-group", (300, 520, 1008), "bf16", "nk", False),
     "per-group-1x128": ("scheme=per-group-1x128", (300, 520, 1008), "f32", "nk", False),
     "mx-static": ("scheme=mx", (300, 520, 1008), "f32", "nk", False),
+    # Loops of known length, of which several steps are one iteration: four, two, all.
+    "steps-of-four": ("scheme=per-tensor", (300, 520, 1536), "bf16", "nk", False),
+    "steps-of-four-scaled": ("lhs-group=1,128 tile=256,128,128", (520, 300, 1536), "f32", "nk", False),
+    "steps-of-two": ("lhs-group=1,128 rhs-group=1,128 rhs-scheme=rows", (300, 520, 1536), "f32", "nk", False),
+    "steps-of-two-of-ten": ("", (300, 520, 1280), "f32", "kn", True),
+    "steps-without-loop": ("scheme=per-group", (300, 520, 512), "bf16", "nk", False),
+    "steps-merged": ("lhs-group=1,32 rhs-group=1,32 rhs-scheme=rows", (300, 520, 1536), "bf16", "nk", False),
     "gradient": ("scheme=per-tensor lhs-format=e5m2", (300, 520, 1008), "f32", "nk", False),
     "bf16": ("scheme=bf16", DYNAMIC, "bf16", "nk", False),
     "bf16-transposed": ("scheme=bf16", DYNAMIC, "f32", "kn", False),

@@ -15,6 +15,7 @@
 #include "OperandTiles.h"
 #include "ScaleTiles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -188,7 +189,8 @@ static Value getGroupAlongK(ImplicitLocOpBuilder &b, LoadScalesOp load,
 /// only.
 static TileSource getSource(ImplicitLocOpBuilder &b, const ScaleTile &tile) {
   LoadScalesOp load = tile.loads.front();
-  Value group = getGroupAlongK(b, load, tile.k);
+  Value group = getGroupAlongK(
+      b, load, getValueOrCreateConstantIndexOp(b, b.getLoc(), tile.k));
   if (load.getGroupOuter() > 1) {
     auto constant = [&](int64_t value) {
       return arith::ConstantIndexOp::create(b, value);

@@ -136,8 +136,15 @@ static LogicalResult checkCopy(PutOp put, VectorType tile, MemRefType source) {
   if (std::string why = whyImpossible(source); !why.empty())
     return put.emitOpError("copies from ")
            << source << ", which the copy engine cannot reach: " << why;
-  if (isScaleTile(tile))
+  if (isScaleTile(tile)) {
+    // One box, which the type of its map verifies.
+    if (rows > 256 || tile.getDimSize(1) > 256 || rowBytes % 16 != 0)
+      return put.emitOpError("copies scales as ")
+             << tile
+             << ", but a box has at most 256 rows and columns, and rows of "
+                "whole units of 16 bytes";
     return success();
+  }
   if (rowBytes != 32 && rowBytes != 64 && rowBytes != 128)
     return put.emitOpError("copies tiles with rows of ")
            << rowBytes

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ScaleTiles.h"
+#include "OperandTiles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -17,7 +18,7 @@ using namespace mlir::moss;
 
 std::optional<VectorType> moss::getScaleTile(LoadScalesOp load) {
   auto mmas = load->getBlock()->getOps<MmaOp>();
-  if (!isa<scf::ForOp>(load->getParentOp()) || mmas.empty() ||
+  if (!isa<LoopLikeOpInterface>(load->getParentOp()) || mmas.empty() ||
       load.getGroupK() == 0 ||
       (load.getGroupOuter() > 1 && !readsOneGroup(load)))
     return std::nullopt;
@@ -32,36 +33,61 @@ std::optional<VectorType> moss::getScaleTile(LoadScalesOp load) {
                       cast<VectorType>(load.getType()).getNumElements());
 }
 
-/// Whether the groups that `load` reads \p offset past the position of \p loop
-/// lie at a constant distance from those at its position: a step of the loop is
-/// whole groups or a whole part of one. If a tile is a unit of several groups,
-/// it must hold those of whole steps.
-static bool isRegular(scf::ForOp loop, LoadScalesOp load, int64_t offset,
+/// Whether the groups that `load` reads \p offset past a multiple of \p step
+/// lie at a constant distance from those there: a step is whole groups or a
+/// whole part of one. If a tile is a unit of several groups, it must hold those
+/// of whole steps.
+static bool isRegular(LoadScalesOp load, int64_t offset, int64_t step,
                       VectorType tile) {
+  int64_t group = load.getGroupK();
+  if (offset < 0 || offset >= step)
+    return false;
+  if (step % group != 0)
+    return group % step == 0;
+  return load.getGroupOuter() == 1 ||
+         tile.getNumElements() % (step / group) == 0;
+}
+
+/// The distance of positions of tiles along K: what `loop` steps by from a
+/// multiple of it.
+static std::optional<int64_t> getStep(scf::ForOp loop) {
   std::optional<int64_t> first = getConstantIntValue(loop.getLowerBound());
   std::optional<int64_t> step = getConstantIntValue(loop.getStep());
-  int64_t group = load.getGroupK();
-  if (!first || !step || *step <= 0 || *first % *step != 0 || offset < 0 ||
-      offset >= *step)
-    return false;
-  if (*step % group != 0)
-    return group % *step == 0;
-  return load.getGroupOuter() == 1 ||
-         tile.getNumElements() % (*step / group) == 0;
+  if (!first || !step || *step <= 0 || *first % *step != 0)
+    return std::nullopt;
+  return step;
+}
+
+/// The K extent of the tile that `operand` is or is a slice of.
+static int64_t getTileK(Value operand) {
+  if (vector::ExtractStridedSliceOp slice = getSlice(operand))
+    operand = slice.getSource();
+  return cast<VectorType>(operand.getType()).getDimSize(1);
 }
 
 /// The position along K at which the tile of `load` begins, and how far `load`
-/// is from it.
-static std::pair<Value, int64_t> splitPosition(LoadScalesOp load,
-                                               VectorType tile) {
-  auto loop = cast<scf::ForOp>(load->getParentOp());
+/// is from it. A loop of one iteration has been folded: positions are constants
+/// then, and its step is the operands' K extent.
+static std::pair<OpFoldResult, int64_t> splitPosition(LoadScalesOp load,
+                                                      VectorType tile) {
+  if (std::optional<int64_t> k = getConstantIntValue(load.getK())) {
+    int64_t step =
+        getTileK((*load->getBlock()->getOps<MmaOp>().begin()).getLhs());
+    int64_t offset = *k % step;
+    if (isRegular(load, offset, step, tile))
+      return {Builder(load).getIndexAttr(*k - offset), offset};
+    return {load.getK(), 0};
+  }
   APInt offset;
+  auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
   auto sum = load.getK().getDefiningOp<arith::AddIOp>();
-  if (sum && sum.getLhs() == loop.getInductionVar() &&
-      matchPattern(sum.getRhs(), m_ConstantInt(&offset)) &&
-      isRegular(loop, load, offset.getSExtValue(), tile))
-    return {loop.getInductionVar(), offset.getSExtValue()};
-  return {load.getK(), 0};
+  if (!loop || !sum || sum.getLhs() != loop.getInductionVar() ||
+      !matchPattern(sum.getRhs(), m_ConstantInt(&offset)))
+    return {load.getK(), 0};
+  std::optional<int64_t> step = getStep(loop);
+  if (!step || !isRegular(load, offset.getSExtValue(), *step, tile))
+    return {load.getK(), 0};
+  return {loop.getInductionVar(), offset.getSExtValue()};
 }
 
 /// Whether scales that `load` reads can be extended to f32 in their slot.

@@ -19,8 +19,9 @@
 namespace mlir::moss {
 
 /// The tile of a channel, 1 x R, that holds what `load` reads, or nothing if it
-/// cannot: `load` must be in the loop over K of its product, and its source
-/// must suit (see getScaleTile in Target.h).
+/// cannot: `load` must be in the loop over K of its product, or in that over
+/// tiles if the former had one iteration and was folded, and its source must
+/// suit (see getScaleTile in Target.h).
 std::optional<VectorType> getScaleTile(LoadScalesOp load);
 
 /// A tile of a channel that holds what several loads of scales read, at the
@@ -36,7 +37,7 @@ struct ScaleTile {
   SmallVector<LoadScalesOp> loads;
   SmallVector<int64_t> rows;
   /// The position along K of the tile's first row.
-  Value k;
+  OpFoldResult k;
 };
 
 /// The tiles for the loads of scales in \p body, the body of a loop over K,

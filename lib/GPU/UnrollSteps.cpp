@@ -68,12 +68,15 @@ private:
           << "steps are not unrolled: how many there are is not known";
       return success();
     }
+    // Without a loop the assembler runs out of registers and serializes
+    // products.
     uint64_t factor = readsColumns(loop) ? 2 : 4;
-    while (count->urem(factor) != 0)
+    while (factor > 1 && (count->urem(factor) != 0 || count->ule(factor)))
       factor /= 2;
     if (factor == 1) {
-      remark::missed(loop.getLoc(), named("odd"))
-          << "steps are not unrolled: their number is odd";
+      remark::missed(loop.getLoc(), named("few"))
+          << "steps are not unrolled: their number is odd, or so small that no "
+             "loop would remain";
       return success();
     }
     remark::passed(loop.getLoc(), named("unrolled"))

@@ -264,9 +264,15 @@ int64_t moss::getProductK(ScaledMatmulOp op, int64_t tileK) {
 /// Hopper's shared-memory swizzles know.
 static constexpr int64_t kTileRowBytes = 128;
 
+bool moss::hasSeveralGroups(ScaledMatmulOp op, SchemeAttr scheme) {
+  int64_t extent = cast<ShapedType>(op.getLhs().getType()).getDimSize(1);
+  return !scheme.isConstantAlongK() &&
+         (ShapedType::isDynamic(extent) || extent > scheme.getGroupK());
+}
+
 /// The largest K extent of a tile, up to `preferred`, which divides the
 /// promotion interval, and on which every micro scale is constant or, if it
-/// `holdsGroups`, has whole groups.
+/// `holdsGroups`, has whole groups of several.
 static int64_t chooseTileK(ScaledMatmulOp op, int64_t preferred,
                            bool holdsGroups) {
   int64_t tileK = preferred;
@@ -274,7 +280,8 @@ static int64_t chooseTileK(ScaledMatmulOp op, int64_t preferred,
     tileK = std::gcd(tileK, op.getAccumulate().getInterval());
   for (SchemeAttr scheme : {op.getLhsScheme(), op.getRhsScheme()})
     if (!scheme.isConstantAlongK() &&
-        !(holdsGroups && tileK % scheme.getGroupK() == 0))
+        !(holdsGroups && hasSeveralGroups(op, scheme) &&
+          tileK % scheme.getGroupK() == 0))
       tileK = std::gcd(tileK, scheme.getGroupK());
   return std::max(tileK, kMinTileK);
 }

@@ -304,6 +304,12 @@ static LogicalResult checkTileable(ScaledMatmulOp op) {
              << " elements; use a tile K that divides it or is a multiple of "
                 "it, and that is "
              << kMinTileK << " or a multiple of " << kMmaStepK;
+    if (!scheme.isConstantAlongK() && tileK > scheme.getGroupK() &&
+        !hasSeveralGroups(op, scheme))
+      return op.emitOpError("tile K = ")
+             << tileK << " holds several micro groups of " << scheme.getGroupK()
+             << " elements, but K has only one; use a tile K of "
+             << scheme.getGroupK();
   }
   if (!op.getAccumulate().isFast() &&
       op.getAccumulate().getInterval() % tileK != 0)

@@ -102,3 +102,29 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m {
+  gpu.func @scale_units(%e: memref<16x4096xf8E8M0FNU>) kernel {
+    %c0 = arith.constant 0 : index
+    %i = arith.constant 0 : i32
+    %ch = moss.channel : !moss.channel<2 x (vector<1x8xf8E8M0FNU>)>
+    // expected-error @+1 {{copies scales as 'vector<1x8xf8E8M0FNU>', but a box has at most 256 rows and columns, and rows of whole units of 16 bytes}}
+    moss.put %ch[%i] from(%e : memref<16x4096xf8E8M0FNU>) at(%c0), (%c0) : !moss.channel<2 x (vector<1x8xf8E8M0FNU>)>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @scale_rows(%e: memref<512x4096xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %i = arith.constant 0 : i32
+    %ch = moss.channel : !moss.channel<2 x (vector<300x64xf32>)>
+    // expected-error @+1 {{copies scales as 'vector<300x64xf32>', but a box has at most 256 rows and columns}}
+    moss.put %ch[%i] from(%e : memref<512x4096xf32>) at(%c0), (%c0) : !moss.channel<2 x (vector<300x64xf32>)>
+    gpu.return
+  }
+}

@@ -114,6 +114,57 @@ gpu.module @m {
     gpu.return
   }
 
+  // Four steps stay a loop of two iterations.
+  // CHECK-LABEL: gpu.func @two_of_4(
+  // CHECK-COUNT-2: moss.mma
+  // CHECK-NOT:     moss.mma
+  // CHECK:         gpu.return
+  gpu.func @two_of_4(%ch: !channel, %i0: i32) kernel {
+    %c0_i32 = arith.constant 0 : i32
+    %c128_i32 = arith.constant 128 : i32
+    %c512_i32 = arith.constant 512 : i32
+    %zero = arith.constant dense<0.0> : !c
+    moss.warp_specialize producer registers(24) {
+    } consumers(3) registers(160) (%wg) {
+      // expected-remark @+1 {{2 steps are one iteration}}
+      %0:2 = scf.for %k = %c0_i32 to %c512_i32 step %c128_i32 iter_args(%sum = %zero, %i = %i0) -> (!c, i32) : i32 {
+        %t:2 = moss.get %ch[%i] : !channel -> !a, !b
+        %p = moss.mma %t#0, %t#1, %zero : !a, !b, !c
+        moss.release %ch[%i] : !channel
+        %add = arith.addf %sum, %p : !c
+        %next = moss.advance %ch[%i] : !channel
+        scf.yield %add, %next : !c, i32
+      }
+    }
+    gpu.return
+  }
+
+  // Two steps would leave no loop.
+  // CHECK-LABEL: gpu.func @two(
+  // CHECK:         scf.for
+  // CHECK:         moss.mma
+  // CHECK-NOT:     moss.mma
+  // CHECK:         gpu.return
+  gpu.func @two(%ch: !channel, %i0: i32) kernel {
+    %c0_i32 = arith.constant 0 : i32
+    %c128_i32 = arith.constant 128 : i32
+    %c256_i32 = arith.constant 256 : i32
+    %zero = arith.constant dense<0.0> : !c
+    moss.warp_specialize producer registers(24) {
+    } consumers(3) registers(160) (%wg) {
+      // expected-remark @+1 {{so small that no loop would remain}}
+      %0:2 = scf.for %k = %c0_i32 to %c256_i32 step %c128_i32 iter_args(%sum = %zero, %i = %i0) -> (!c, i32) : i32 {
+        %t:2 = moss.get %ch[%i] : !channel -> !a, !b
+        %p = moss.mma %t#0, %t#1, %zero : !a, !b, !c
+        moss.release %ch[%i] : !channel
+        %add = arith.addf %sum, %p : !c
+        %next = moss.advance %ch[%i] : !channel
+        scf.yield %add, %next : !c, i32
+      }
+    }
+    gpu.return
+  }
+
   // Numbers of steps that are odd or not known; sums that stay in the matrix unit;
   // and loops of several products.
   // CHECK-LABEL: gpu.func @left_alone(
@@ -128,7 +179,7 @@ gpu.module @m {
     %zero = arith.constant dense<0.0> : !c
     moss.warp_specialize producer registers(24) {
     } consumers(3) registers(160) (%wg) {
-      // expected-remark @+1 {{steps are not unrolled: their number is odd}}
+      // expected-remark @+1 {{steps are not unrolled: their number is odd, or so small that no loop would remain}}
       %0:2 = scf.for %k = %c0_i32 to %c384_i32 step %c128_i32 iter_args(%sum = %zero, %i = %i0) -> (!c, i32) : i32 {
         %t:2 = moss.get %ch[%i] : !channel -> !a, !b
         %p = moss.mma %t#0, %t#1, %zero : !a, !b, !c

@@ -41,6 +41,21 @@ func.func @group(%a: memref<64x256xf8E4M3FN>, %am: memref<64x3xf8E8M0FNU>, %b: m
 // -----
 
 #tensor = #moss.scheme<f8E4M3FN, global = jit>
+#k32 = #moss.scheme<f8E4M3FN, micro = f8E8M0FNU, group = [1, 32], global = unit, rounding = ceil>
+
+func.func @one_group(%a: memref<64x32xf8E4M3FN>, %am: memref<64x1xf8E8M0FNU>, %b: memref<64x32xf8E4M3FN>, %c: memref<64x64xf32>) {
+  // expected-error @+1 {{tile K = 128 holds several micro groups of 32 elements, but K has only one; use a tile K of 32}}
+  moss.scaled_matmul #moss.accumulate<fast>
+    lhs(#k32, %a : memref<64x32xf8E4M3FN>) micro(%am : memref<64x1xf8E8M0FNU>)
+    rhs(#tensor, %b : memref<64x32xf8E4M3FN>)
+    outs(%c : memref<64x64xf32>)
+    schedule(<tile = [64, 64, 128], stages = 1, consumers = 1, raster = 1, blocks = 1>)
+  return
+}
+
+// -----
+
+#tensor = #moss.scheme<f8E4M3FN, global = jit>
 
 func.func @interval(%a: memref<64x256xf8E4M3FN>, %b: memref<64x256xf8E4M3FN>, %c: memref<64x64xf32>) {
   // expected-error @+1 {{the promotion interval 64 must be a multiple of tile K = 128}}

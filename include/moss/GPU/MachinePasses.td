@@ -235,6 +235,8 @@ def MossUnrollSteps : Pass<"moss-unroll-steps", "::mlir::gpu::GPUFuncOp"> {
     ahead of the additions. So four steps become one iteration, or two if scales
     of columns are read, which take more registers, or if the number of steps is no
     multiple of four. It must be known: a rest would be a second copy of the loop.
+    A loop of two iterations at least remains, since the assembler serializes the
+    products of the loop over tiles otherwise.
     Loops whose products stay in flight (`moss-overlap-mma`) have nothing to gain, and
     are left alone, as those are that hold several products already.
 

@@ -204,6 +204,9 @@ LogicalResult KernelLowering::copyTile(PutOp put, unsigned index, Value slot,
 /// Scales that are extended go first, as there is work to do before they can be
 /// used.
 LogicalResult KernelLowering::lowerPut(PutOp put) {
+  if (roles.getConverter().isAncestor(put->getParentRegion()))
+    return put.emitOpError("is in the converter of moss.warp_specialize, but "
+                           "one thread of its producer starts copies");
   b.setInsertionPoint(put);
   Value slot = getSlot(put.getPosition());
   // The phase before the first is complete, so the first turn does not wait.
@@ -432,6 +435,9 @@ LogicalResult KernelLowering::run() {
             TileDescriptorOp, TileAddressOp>(op))
       users.push_back(op);
   });
+  if (hasExtended() && llvm::none_of(users, llvm::IsaPred<ExtendScalesOp>))
+    return roles.emitOpError("needs moss.extend_scales in its converter, for "
+                             "which consumers wait");
   // Descriptors and addresses go before the gets that define their tiles.
   for (Operation *op : users) {
     if (auto descriptor = dyn_cast<TileDescriptorOp>(op)) {

@@ -119,7 +119,7 @@ findSchedule(MmaOp mma, ArrayRef<vector::TransferReadOp> loads) {
   for (; isa<scf::ForOp>(parent); parent = parent->getParentOp())
     if (auto attr = parent->getAttrOfType<ScheduleAttr>("moss.schedule"))
       schedule = attr;
-  // Positions in the ring count iterations, so each of them must be one.
+  // Each iteration advances the position in the ring, so each must be one.
   if (!isa<gpu::GPUFuncOp>(parent))
     return mma.emitOpError("is inside '")
            << parent->getName()

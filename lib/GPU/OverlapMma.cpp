@@ -79,6 +79,11 @@ static std::optional<MmaLoop> matchLoop(scf::ForOp loop, StringRef &why) {
     why = "the partial sums are read in every iteration";
     return std::nullopt;
   }
+  // The next iteration would wait for a slot that only it releases.
+  if (match.release.getChannel().getType().getStages() == 1) {
+    why = "the ring has one slot, which the next iteration needs";
+    return std::nullopt;
+  }
   return match;
 }
 

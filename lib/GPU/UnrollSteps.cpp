@@ -32,33 +32,47 @@ static bool waitsForProducts(scf::ForOp loop) {
          matchPattern((*mmas.begin()).getAcc(), m_AnyZeroFloat());
 }
 
-/// Whether threads read a scale for each column in `loop`: many registers, of
+/// Whether sums of `loop` take a scale for each column: many registers, of
 /// which more steps at a time need more than there are.
-static bool readsColumns(scf::ForOp loop) {
-  return llvm::any_of(
-      loop.getBody()->getOps<ReadScalesOp>(), [](ReadScalesOp read) {
-        return !read.getIndex() &&
-               cast<VectorType>(read.getScales().getType()).getDimSize(0) == 1;
-      });
+static bool scalesColumns(scf::ForOp loop) {
+  return llvm::any_of(loop.getBody()->getOps<AddRescaledOp>(),
+                      [](AddRescaledOp add) {
+                        Value cols = add.getCols();
+                        if (!cols)
+                          return false;
+                        auto read = cols.getDefiningOp<ReadScalesOp>();
+                        return !read || !read.getIndex();
+                      });
+}
+
+/// Whether \p factor steps of \p loop in one iteration measured slower than
+/// one: two, where each of \p consumers has one wave of rows, scaled by rows.
+static bool isSlower(scf::ForOp loop, uint64_t factor, int64_t consumers) {
+  MmaOp mma = *loop.getBody()->getOps<MmaOp>().begin();
+  return factor == 2 && mma.getType().getDimSize(0) == 64 * consumers &&
+         !loop.getBody()->getOps<AddRescaledOp>().empty() &&
+         !scalesColumns(loop);
 }
 
 namespace {
 struct UnrollStepsPass : moss::impl::MossUnrollStepsBase<UnrollStepsPass> {
   void runOnOperation() override {
-    SmallVector<scf::ForOp> loops;
-    getOperation().walk([&](WarpSpecializeOp roles) {
+    WalkResult result = getOperation().walk([&](WarpSpecializeOp roles) {
+      SmallVector<scf::ForOp> loops;
       roles.getConsumer().walk([&](scf::ForOp loop) {
         if (waitsForProducts(loop))
           loops.push_back(loop);
       });
+      return WalkResult(success(llvm::all_of(loops, [&](scf::ForOp loop) {
+        return succeeded(unroll(loop, roles.getNumConsumers()));
+      })));
     });
-    for (scf::ForOp loop : loops)
-      if (failed(unroll(loop)))
-        return signalPassFailure();
+    if (result.wasInterrupted())
+      signalPassFailure();
   }
 
 private:
-  LogicalResult unroll(scf::ForOp loop) {
+  LogicalResult unroll(scf::ForOp loop, int64_t consumers) {
     auto named = [](StringRef name) {
       return remark::RemarkOpts::name(name).category("moss-unroll-steps");
     };
@@ -70,13 +84,19 @@ private:
     }
     // Without a loop the assembler runs out of registers and serializes
     // products.
-    uint64_t factor = readsColumns(loop) ? 2 : 4;
+    uint64_t factor = scalesColumns(loop) ? 2 : 4;
     while (factor > 1 && (count->urem(factor) != 0 || count->ule(factor)))
       factor /= 2;
     if (factor == 1) {
       remark::missed(loop.getLoc(), named("few"))
           << "steps are not unrolled: their number is odd, or so small that no "
              "loop would remain";
+      return success();
+    }
+    if (isSlower(loop, factor, consumers)) {
+      remark::missed(loop.getLoc(), named("slower"))
+          << "steps are not unrolled: their number is no multiple of four, and "
+             "two scaled steps are slower than one";
       return success();
     }
     remark::passed(loop.getLoc(), named("unrolled"))

@@ -134,9 +134,12 @@ void mossDeviceFree(void *pointer) {
 void mossCopyToDevice(void *to, const void *from, uint64_t size) {
   if (size == 0)
     return;
-  check(getDriverWithContext("mossCopyToDevice")
-            .cuMemcpyHtoD(toDevice(to), from, size),
-        "cuMemcpyHtoD");
+  const Driver &driver = getDriverWithContext("mossCopyToDevice");
+  check(driver.cuMemcpyHtoD(toDevice(to), from, size), "cuMemcpyHtoD");
+  // From pageable memory the copy returns with data still on their way. The
+  // null stream knows when they arrive; the runtime's streams do not wait for
+  // it.
+  check(driver.cuStreamSynchronize(nullptr), "cuStreamSynchronize");
 }
 
 void mossCopyToHost(void *to, const void *from, uint64_t size) {

@@ -126,3 +126,38 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+!channel = !moss.channel<3 x (vector<1x64xf8E8M0FNU>), extended = [0]>
+
+gpu.module @m {
+  gpu.func @nothing_extended(%i: i32) kernel {
+    %ch = moss.channel : !channel
+    // expected-error @+1 {{needs moss.extend_scales in its converter, for which consumers wait}}
+    moss.warp_specialize producer registers(40) {
+    } converter {
+    } consumers(2) registers(232) (%wg) {
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!channel = !moss.channel<3 x (vector<1x64xf8E8M0FNU>), extended = [0]>
+!map = !moss.tensor_map<1x64xf8E8M0FNU, swizzle = 0>
+
+gpu.module @m {
+  gpu.func @put_in_converter(%map: !map, %i: i32, %m: index) kernel {
+    %ch = moss.channel : !channel
+    moss.warp_specialize producer registers(40) {
+    } converter {
+      // expected-error @+1 {{is in the converter of moss.warp_specialize, but one thread of its producer starts copies}}
+      moss.put %ch[%i] from(%map : !map) at(%m), (%m) : !channel
+      moss.extend_scales %ch[%i] : !channel
+    } consumers(2) registers(232) (%wg) {
+    }
+    gpu.return
+  }
+}

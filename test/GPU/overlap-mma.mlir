@@ -105,6 +105,26 @@ gpu.module @m {
     gpu.return
   }
 
+  // The next iteration would wait for the slot that it releases.
+  // CHECK-LABEL: gpu.func @one_slot(
+  // CHECK:         nvvm.wgmma.wait.group.sync.aligned 0
+  // CHECK-NEXT:    moss.release
+  // CHECK-NOT:   nvvm.wgmma.wait
+  gpu.func @one_slot(%ch: !moss.channel<1 x (vector<128x32xf8E4M3FN>)>, %K: index, %i0: i32, %d: i64, %s0: !regs) kernel {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    // expected-remark @+1 {{every iteration waits for its products: the ring has one slot, which the next iteration needs}}
+    %0:2 = scf.for %k = %c0 to %K step %c32 iter_args(%s = %s0, %i = %i0) -> (!regs, i32) {
+      %p = nvvm.wgmma.mma_async %d, %d, %s, #nvvm.shape<m = 64, n = 8, k = 32>, D [<f32>, #nvvm.wgmma_scale_out<one>], A [<e4m3>, #nvvm.wgmma_scale_in<one>, #nvvm.mma_layout<row>], B [<e4m3>, #nvvm.wgmma_scale_in<one>, #nvvm.mma_layout<col>] : !regs -> !regs
+      nvvm.wgmma.commit.group.sync.aligned
+      nvvm.wgmma.wait.group.sync.aligned 0
+      moss.release %ch[%i] : !moss.channel<1 x (vector<128x32xf8E4M3FN>)>
+      %next = moss.advance %ch[%i] : !moss.channel<1 x (vector<128x32xf8E4M3FN>)>
+      scf.yield %p, %next : !regs, i32
+    }
+    gpu.return
+  }
+
   // CHECK-LABEL: gpu.func @no_products(
   // CHECK:         moss.release
   // CHECK-NEXT:  }

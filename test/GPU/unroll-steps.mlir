@@ -5,6 +5,7 @@
 !b = vector<128x128xf8E4M3FN>
 !c = vector<192x128xf32>
 !channel = !moss.channel<4 x (!a, !b)>
+!rows = !moss.channel<4 x (!a, !b, vector<1x192xf32>)>
 !scaled = !moss.channel<4 x (!a, !b, vector<1x192xf32>, vector<1x128xf32>)>
 
 gpu.module @m {
@@ -108,6 +109,45 @@ gpu.module @m {
         moss.release %ch[%i] : !channel
         %add = arith.addf %sum, %p : !c
         %next = moss.advance %ch[%i] : !channel
+        scf.yield %add, %next : !c, i32
+      }
+    }
+    gpu.return
+  }
+
+  // Of steps that scale rows only fours are faster than one.
+  // CHECK-LABEL: gpu.func @rows(
+  // CHECK-COUNT-4: moss.add_rescaled
+  // CHECK:         scf.yield
+  // CHECK:         moss.add_rescaled
+  // CHECK-NOT:     moss.add_rescaled
+  // CHECK:         gpu.return
+  gpu.func @rows(%ch: !rows, %i0: i32) kernel {
+    %c0_i32 = arith.constant 0 : i32
+    %c128_i32 = arith.constant 128 : i32
+    %c4096_i32 = arith.constant 4096 : i32
+    %c11008_i32 = arith.constant 11008 : i32
+    %zero = arith.constant dense<0.0> : !c
+    moss.warp_specialize producer registers(24) {
+    } consumers(3) registers(160) (%wg) {
+      // expected-remark @+1 {{4 steps are one iteration}}
+      %0:2 = scf.for %k = %c0_i32 to %c4096_i32 step %c128_i32 iter_args(%sum = %zero, %i = %i0) -> (!c, i32) : i32 {
+        %t:3 = moss.get %ch[%i] : !rows -> !a, !b, vector<1x192xf32>
+        %p = moss.mma %t#0, %t#1, %zero : !a, !b, !c
+        %rows = moss.read_scales %t#2 : vector<1x192xf32> -> vector<192x1xf32>
+        moss.release %ch[%i] : !rows
+        %add = moss.add_rescaled %sum, %p rows(%rows : vector<192x1xf32>) : !c
+        %next = moss.advance %ch[%i] : !rows
+        scf.yield %add, %next : !c, i32
+      }
+      // expected-remark @+1 {{their number is no multiple of four, and two scaled steps are slower than one}}
+      %1:2 = scf.for %k = %c0_i32 to %c11008_i32 step %c128_i32 iter_args(%sum = %zero, %i = %0#1) -> (!c, i32) : i32 {
+        %t:3 = moss.get %ch[%i] : !rows -> !a, !b, vector<1x192xf32>
+        %p = moss.mma %t#0, %t#1, %zero : !a, !b, !c
+        %rows = moss.read_scales %t#2 : vector<1x192xf32> -> vector<192x1xf32>
+        moss.release %ch[%i] : !rows
+        %add = moss.add_rescaled %sum, %p rows(%rows : vector<192x1xf32>) : !c
+        %next = moss.advance %ch[%i] : !rows
         scf.yield %add, %next : !c, i32
       }
     }

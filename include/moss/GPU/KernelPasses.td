@@ -211,8 +211,9 @@ def MossMergeSteps : Pass<"moss-merge-steps"> {
 
     Every product keeps its partial sum, and these are added in the same order, so
     that no bit changes. If the tiles do not divide K, the last steps multiply zeros,
-    and add zero to the sum: a sum that underflowed to -0 becomes 0. Their scales are past the end, where the copy engine
-    reads zeros; scales that threads load themselves are the last there are.
+    and add zero to the sum: a sum that underflowed to -0 becomes 0. Their scales are
+    past the end, where the copy engine reads zeros; scales that threads load
+    themselves are the last there are.
 
     Only loops over K from 0 that add `moss.add_rescaled` products to one sum are
     merged. A remark says why others, whose products are narrower than their
@@ -235,7 +236,8 @@ def MossOverlapMma : Pass<"moss-overlap-mma", "::mlir::gpu::GPUFuncOp"> {
     own, and releases the slot that those have read. The last iteration is
     settled after the loop. Loops that read the sums (promotion, rescaling) are
     left alone: registers of products in flight must not be read, and the
-    assembler serializes everything if they are.
+    assembler serializes everything if they are. So are loops over a ring of one
+    slot, which the next iteration waits for.
 
     ```mlir
     nvvm.wgmma.commit.group.sync.aligned

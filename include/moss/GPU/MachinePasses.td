@@ -234,7 +234,9 @@ def MossUnrollSteps : Pass<"moss-unroll-steps", "::mlir::gpu::GPUFuncOp"> {
     computes where its tiles are. Of steps in one block, the assembler moves this
     ahead of the additions. So four steps become one iteration, or two if scales
     of columns are read, which take more registers, or if the number of steps is no
-    multiple of four. It must be known: a rest would be a second copy of the loop.
+    multiple of four. Where consumers of one wave scale rows, two steps measured
+    slower than one, and stay apart. The number must be known: a rest would be a
+    second copy of the loop.
     A loop of two iterations at least remains, since the assembler serializes the
     products of the loop over tiles otherwise.
     Loops whose products stay in flight (`moss-overlap-mma`) have nothing to gain, and

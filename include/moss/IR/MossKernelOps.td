@@ -61,8 +61,8 @@ def Moss_PutOp : Moss_Op<"put", [SameVariadicOperandSize]> {
 def Moss_ExtendScalesOp : Moss_Op<"extend_scales"> {
   let summary = "make f32 of the E8M0 scales that a slot of a channel holds";
   let description = [{
-    Waits until the tiles of slot `position mod stages` that the channel extends
-    have arrived, and writes their scales to the slot as f32: 2^(code - 127), NaN
+    Waits until the tiles of the slot at `position` that the channel extends have
+    arrived, and writes their scales to the slot as f32: 2^(code - 127), NaN
     for code 255. The slot is not full before. Exactly one of these must follow the
     `put` of each position. Consumers would otherwise extend the scales of columns
     in every thread.

@@ -161,7 +161,8 @@ MOSS_RUNTIME_EXPORT void _mlir_memref_to_llvm_free(void *pointer);
 /// The device used by threads without a current context; 0 at first.
 MOSS_RUNTIME_EXPORT void mgpuSetDefaultDevice(int32_t device);
 
-/// For drivers of compiled functions: device memory and blocking copies.
+/// For drivers of compiled functions: device memory, and copies that have
+/// arrived when they return.
 MOSS_RUNTIME_EXPORT void *mossDeviceAlloc(uint64_t size);
 MOSS_RUNTIME_EXPORT void mossDeviceFree(void *pointer);
 MOSS_RUNTIME_EXPORT void mossCopyToDevice(void *to, const void *from,

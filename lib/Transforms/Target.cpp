@@ -272,16 +272,18 @@ bool moss::hasSeveralGroups(ScaledMatmulOp op, SchemeAttr scheme) {
 
 /// The largest K extent of a tile, up to `preferred`, which divides the
 /// promotion interval, and on which every micro scale is constant or, if it
-/// `holdsGroups`, has whole groups of several.
+/// `holdsGroups`, has whole groups of several. One such tile for all of K would
+/// leave no loop, without which the assembler serializes products.
 static int64_t chooseTileK(ScaledMatmulOp op, int64_t preferred,
                            bool holdsGroups) {
   int64_t tileK = preferred;
   if (!op.getAccumulate().isFast())
     tileK = std::gcd(tileK, op.getAccumulate().getInterval());
+  int64_t extent = cast<ShapedType>(op.getLhs().getType()).getDimSize(1);
+  holdsGroups &= ShapedType::isDynamic(extent) || extent > tileK;
   for (SchemeAttr scheme : {op.getLhsScheme(), op.getRhsScheme()})
     if (!scheme.isConstantAlongK() &&
-        !(holdsGroups && hasSeveralGroups(op, scheme) &&
-          tileK % scheme.getGroupK() == 0))
+        !(holdsGroups && tileK % scheme.getGroupK() == 0))
       tileK = std::gcd(tileK, scheme.getGroupK());
   return std::max(tileK, kMinTileK);
 }

@@ -25,7 +25,7 @@ func.func @one_group(%a: memref<64x32xf8E4M3FN>, %e: !e, %b: memref<64x32xf8E4M3
 #mx = #moss.scheme<f8E4M3FN, micro = f8E8M0FNU, group = [1, 32], global = unit, rounding = ceil>
 !e = memref<64x4xf8E8M0FNU, strided<[1, 64]>>
 
-// The loop is folded when several steps have been merged to one: their scales stay
+// A schedule may merge all steps to one, whose loop is folded then: their scales stay
 // the rows of one tile.
 // CHECK-LABEL: gpu.func @several_groups_kernel(
 // CHECK:         moss.channel : <4 x (vector<192x128xf8E4M3FN>, vector<128x128xf8E4M3FN>, vector<4x192xf8E8M0FNU>)>
@@ -42,6 +42,7 @@ func.func @several_groups(%a: memref<64x128xf8E4M3FN>, %e: !e, %b: memref<64x128
   moss.scaled_matmul #moss.accumulate<fast>
     lhs(#mx, %a : memref<64x128xf8E4M3FN>) micro(%e : !e) rhs(#tensor, %b : memref<64x128xf8E4M3FN>)
     outs(%c : memref<64x64xf32>)
+    schedule(#moss.schedule<tile = [192, 128, 128], stages = 4, consumers = 3, raster = 8, blocks = 132>)
   return
 }
 
@@ -59,6 +60,22 @@ func.func @several_groups(%a: memref<64x128xf8E4M3FN>, %e: !e, %b: memref<64x128
 func.func @one_large_group(%a: memref<64x128xf8E4M3FN>, %e: !e, %b: memref<64x128xf8E4M3FN>, %c: memref<64x64xf32>) {
   moss.scaled_matmul #moss.accumulate<fast>
     lhs(#group, %a : memref<64x128xf8E4M3FN>) micro(%e : !e) rhs(#tensor, %b : memref<64x128xf8E4M3FN>)
+    outs(%c : memref<64x64xf32>)
+  return
+}
+
+// -----
+
+#tensor = #moss.scheme<f8E4M3FN, global = unit>
+#mx = #moss.scheme<f8E4M3FN, micro = f8E8M0FNU, group = [1, 32], global = unit, rounding = ceil>
+!e = memref<64x4xf8E8M0FNU, strided<[1, 64]>>
+
+// Without a schedule, tiles are small enough for several steps.
+// CHECK-LABEL: gpu.func @several_steps_kernel(
+// CHECK:         moss.channel : <8 x (vector<192x32xf8E4M3FN>, vector<128x32xf8E4M3FN>, vector<1x192xf8E8M0FNU>)>
+func.func @several_steps(%a: memref<64x128xf8E4M3FN>, %e: !e, %b: memref<64x128xf8E4M3FN>, %c: memref<64x64xf32>) {
+  moss.scaled_matmul #moss.accumulate<fast>
+    lhs(#mx, %a : memref<64x128xf8E4M3FN>) micro(%e : !e) rhs(#tensor, %b : memref<64x128xf8E4M3FN>)
     outs(%c : memref<64x64xf32>)
   return
 }

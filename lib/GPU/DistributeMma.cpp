@@ -94,8 +94,7 @@ private:
   /// Whether threads read tiles of the slot that the operands of `op` are in.
   static bool readsScales(MmaOp op) {
     auto get = findOperand(op.getLhs())->tile.getDefiningOp<GetOp>();
-    return get &&
-           llvm::any_of(get.getChannel().getType().getTiles(), isScaleTile);
+    return llvm::any_of(get.getChannel().getType().getTiles(), isScaleTile);
   }
 
   /// Where in shared memory `operand` begins: at the first row of a tile, and

@@ -25,8 +25,8 @@ std::optional<VectorType> moss::getScaleTile(LoadScalesOp load) {
   // The slot is received in front of the product.
   Operation *mma = *mmas.begin();
   if (llvm::any_of(load->getUsers(), [&](Operation *user) {
-        return user->getBlock() == mma->getBlock() &&
-               user->isBeforeInBlock(mma);
+        Operation *ancestor = load->getBlock()->findAncestorOpInBlock(*user);
+        return ancestor && ancestor->isBeforeInBlock(mma);
       }))
     return std::nullopt;
   return getScaleTile(load.getSource().getType(), load.getGroupOuter(),

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FragmentLayout.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/IR/Matchers.h"
@@ -49,7 +50,7 @@ static bool scalesColumns(scf::ForOp loop) {
 /// one: two, where each of \p consumers has one wave of rows, scaled by rows.
 static bool isSlower(scf::ForOp loop, uint64_t factor, int64_t consumers) {
   MmaOp mma = *loop.getBody()->getOps<MmaOp>().begin();
-  return factor == 2 && mma.getType().getDimSize(0) == 64 * consumers &&
+  return factor == 2 && mma.getType().getDimSize(0) == kWaveRows * consumers &&
          !loop.getBody()->getOps<AddRescaledOp>().empty() &&
          !scalesColumns(loop);
 }
@@ -95,8 +96,8 @@ private:
     }
     if (isSlower(loop, factor, consumers)) {
       remark::missed(loop.getLoc(), named("slower"))
-          << "steps are not unrolled: their number is no multiple of four, and "
-             "two scaled steps are slower than one";
+          << "steps are not unrolled: their number allows two in an iteration, "
+             "and two scaled steps are slower than one";
       return success();
     }
     remark::passed(loop.getLoc(), named("unrolled"))

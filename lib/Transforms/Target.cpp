@@ -264,12 +264,6 @@ int64_t moss::getProductK(ScaledMatmulOp op, int64_t tileK) {
 /// Hopper's shared-memory swizzles know.
 static constexpr int64_t kTileRowBytes = 128;
 
-bool moss::hasSeveralGroups(ScaledMatmulOp op, SchemeAttr scheme) {
-  int64_t extent = cast<ShapedType>(op.getLhs().getType()).getDimSize(1);
-  return !scheme.isConstantAlongK() &&
-         (ShapedType::isDynamic(extent) || extent > scheme.getGroupK());
-}
-
 /// The largest K extent of a tile, up to `preferred`, which divides the
 /// promotion interval, and on which every micro scale is constant or, if it
 /// `holdsGroups`, has whole groups of several. One such tile for all of K would

@@ -291,6 +291,7 @@ static LogicalResult checkTileable(ScaledMatmulOp op) {
     return op.emitOpError("has no schedule; run moss-choose-schedule or "
                           "attach one");
   int64_t tileK = schedule->getTileK();
+  int64_t extent = cast<ShapedType>(op.getLhs().getType()).getDimSize(1);
   for (SchemeAttr scheme : {op.getLhsScheme(), op.getRhsScheme()}) {
     if (!scheme.isConstantAlongK() && scheme.getGroupK() % kMinTileK != 0)
       return op.emitOpError("micro groups of ")
@@ -304,8 +305,9 @@ static LogicalResult checkTileable(ScaledMatmulOp op) {
              << " elements; use a tile K that divides it or is a multiple of "
                 "it, and that is "
              << kMinTileK << " or a multiple of " << kMmaStepK;
+    // One step has no loop to merge steps of.
     if (!scheme.isConstantAlongK() && tileK > scheme.getGroupK() &&
-        !hasSeveralGroups(op, scheme))
+        !ShapedType::isDynamic(extent) && extent <= scheme.getGroupK())
       return op.emitOpError("tile K = ")
              << tileK << " holds several micro groups of " << scheme.getGroupK()
              << " elements, but K has only one; use a tile K of "

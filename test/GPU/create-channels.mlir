@@ -151,6 +151,39 @@ gpu.module @m {
     gpu.return
   }
 
+  // Scales that are used before the product, in a branch too, are loaded as they were.
+  // CHECK-LABEL: gpu.func @used_before(
+  // CHECK:         moss.channel : <4 x (vector<128x128xf8E4M3FN>, vector<256x128xf8E4M3FN>)>
+  // CHECK:         %[[ROWS:[a-z0-9_]+]] = moss.load_scales
+  // CHECK:         scf.if
+  // CHECK:         moss.get
+  // CHECK:         moss.mma
+  // CHECK:         moss.add_rescaled %{{.*}}, %{{.*}} rows(%[[ROWS]]
+  gpu.func @used_before(%a: memref<256x512xf8E4M3FN>, %e: memref<256x4xf32, strided<[1, 256]>>, %seen: memref<256x1xf32>,
+                        %b: i1, %c: memref<256x256xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c128 = arith.constant 128 : index
+    %c256 = arith.constant 256 : index
+    %c512 = arith.constant 512 : index
+    %zero = arith.constant dense<0.0> : vector<128x256xf32>
+    %pad = arith.constant 0.0 : f8E4M3FN
+    scf.for %m = %c0 to %c256 step %c128 {
+      %s = scf.for %k = %c0 to %c512 step %c128 iter_args(%d = %zero) -> (vector<128x256xf32>) {
+        %rows = moss.load_scales %e[%m, %k] bound(%c256) group [1, 128] : memref<256x4xf32, strided<[1, 256]>> -> vector<128x1xf32>
+        scf.if %b {
+          vector.transfer_write %rows, %seen[%m, %c0] {in_bounds = [true, true]} : vector<128x1xf32>, memref<256x1xf32>
+        }
+        %ta = vector.transfer_read %a[%m, %k], %pad {in_bounds = [true, true]} : memref<256x512xf8E4M3FN>, vector<128x128xf8E4M3FN>
+        %tb = vector.transfer_read %a[%c0, %k], %pad {in_bounds = [true, true]} : memref<256x512xf8E4M3FN>, vector<256x128xf8E4M3FN>
+        %p = moss.mma %ta, %tb, %zero : vector<128x128xf8E4M3FN>, vector<256x128xf8E4M3FN>, vector<128x256xf32>
+        %q = moss.add_rescaled %d, %p rows(%rows : vector<128x1xf32>) : vector<128x256xf32>
+        scf.yield %q : vector<128x256xf32>
+      }
+      vector.transfer_write %s, %c[%m, %c0] {in_bounds = [true, true]} : vector<128x256xf32>, memref<256x256xf32>
+    } {moss.schedule = #schedule}
+    gpu.return
+  }
+
   // The tile of a scale that all rows share begins at a whole unit, and the position
   // in it is found before the product.
   // CHECK-LABEL: gpu.func @blocks(

@@ -140,7 +140,7 @@ gpu.module @m {
         %next = moss.advance %ch[%i] : !rows
         scf.yield %add, %next : !c, i32
       }
-      // expected-remark @+1 {{their number is no multiple of four, and two scaled steps are slower than one}}
+      // expected-remark @+1 {{their number allows two in an iteration, and two scaled steps are slower than one}}
       %1:2 = scf.for %k = %c0_i32 to %c11008_i32 step %c128_i32 iter_args(%sum = %zero, %i = %0#1) -> (!c, i32) : i32 {
         %t:3 = moss.get %ch[%i] : !rows -> !a, !b, vector<1x192xf32>
         %p = moss.mma %t#0, %t#1, %zero : !a, !b, !c

@@ -83,8 +83,7 @@ def Moss_GetOp : Moss_Op<"get"> {
   let description = [{
     Waits until the slot at `position` is full and yields its tiles, as f32 those
     that the channel extends. They stay in shared memory, so every use must come
-    before the `release` of the
-    same position, which must follow on every path.
+    before the `release` of the same position, which must follow on every path.
 
     ```mlir
     %a, %b = moss.get %ch[%i] : !moss.channel<4 x (vector<128x128xf8E4M3FN>, vector<256x128xf8E4M3FN>)>
@@ -212,8 +211,8 @@ def Moss_WarpSpecializeOp : Moss_Op<"warp_specialize", [
   let description = [{
     Warpgroup 0 of the thread block runs `producer`, in which one thread starts
     copies, and `converter`, if there is one, in which one warp extends the scales
-    that have arrived; warpgroups 1 to `numConsumers` run `consumer`, whose argument is the
-    consumer's number from 0. Each role is given its budget of registers per
+    that have arrived; warpgroups 1 to `numConsumers` run `consumer`, whose argument
+    is the consumer's number from 0. Each role is given its budget of registers per
     thread. Channels are the only bridge between the roles. The op ends when
     all roles have.
 

@@ -129,10 +129,6 @@ int64_t getChainLength(ScaledMatmulOp op, int64_t tileK);
 /// tileK, or those on which every micro scale is constant.
 int64_t getProductK(ScaledMatmulOp op, int64_t tileK);
 
-/// Whether micro scales of \p scheme, that of an operand of `op`, change along
-/// K, or may if K is dynamic: one step has no loop to merge steps of.
-bool hasSeveralGroups(ScaledMatmulOp op, SchemeAttr scheme);
-
 /// The sums that the hoisted loops of `op` hold with tiles of \p tileK.
 TileSums getTileSums(ScaledMatmulOp op, int64_t tileK);
 

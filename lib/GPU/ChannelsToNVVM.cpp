@@ -429,24 +429,22 @@ LogicalResult KernelLowering::run() {
                              "extends scales, but its channel is ")
            << type;
   initialize();
-  SmallVector<Operation *> users;
+  SmallVector<Operation *> users, tiles;
   func.walk([&](Operation *op) {
-    if (isa<PutOp, ExtendScalesOp, GetOp, ReleaseOp, AdvanceOp,
-            TileDescriptorOp, TileAddressOp>(op))
+    if (isa<PutOp, ExtendScalesOp, GetOp, ReleaseOp, AdvanceOp>(op))
       users.push_back(op);
+    else if (isa<TileDescriptorOp, TileAddressOp>(op))
+      tiles.push_back(op);
   });
   if (hasExtended() && llvm::none_of(users, llvm::IsaPred<ExtendScalesOp>))
     return roles.emitOpError("needs moss.extend_scales in its converter, for "
                              "which consumers wait");
   // Descriptors and addresses go before the gets that define their tiles.
-  for (Operation *op : users) {
-    if (auto descriptor = dyn_cast<TileDescriptorOp>(op)) {
-      if (failed(lowerDescriptor(descriptor)))
-        return failure();
-    } else if (auto address = dyn_cast<TileAddressOp>(op)) {
-      if (failed(lowerAddress(address)))
-        return failure();
-    }
+  for (Operation *op : tiles) {
+    auto descriptor = dyn_cast<TileDescriptorOp>(op);
+    if (failed(descriptor ? lowerDescriptor(descriptor)
+                          : lowerAddress(cast<TileAddressOp>(op))))
+      return failure();
   }
   for (Operation *op : users) {
     if (auto put = dyn_cast<PutOp>(op)) {

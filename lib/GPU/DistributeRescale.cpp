@@ -7,12 +7,14 @@
 //===----------------------------------------------------------------------===//
 //
 // moss.add_rescaled on tiles -> a fused multiply-add per element.
+// moss.apply_powers on tiles -> a multiplication that threads may skip.
 //
 //===----------------------------------------------------------------------===//
 
 #include "FragmentLayout.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "moss/Transforms/ScaleFactor.h"
 
@@ -25,8 +27,9 @@ namespace {
 /// fragments of which either may be null.
 class RescaledWave {
 public:
-  RescaledWave(ImplicitLocOpBuilder &b, Value rows, Value cols, int64_t size)
-      : b(b), rows(rows), cols(cols), size(size) {}
+  RescaledWave(ImplicitLocOpBuilder &b, Value rows, Value cols,
+               FragmentLayout layout)
+      : b(b), rows(rows), cols(cols), layout(layout) {}
 
   Value emit(Value acc, Value tile) {
     return LLVM::FMAOp::create(b, tile, getFactor(), acc);
@@ -34,18 +37,17 @@ public:
 
 private:
   Value perRow(Value values) {
-    return repeat(values, [](int64_t i) { return (i / 2) % 2; });
+    return layout.spread(b, b.getLoc(), values, /*isPerRow=*/true);
   }
   Value perCol(Value values) {
-    return repeat(values, [](int64_t i) { return 2 * (i / 4) + i % 2; });
+    return layout.spread(b, b.getLoc(), values, /*isPerRow=*/false);
   }
-  Value repeat(Value values, function_ref<int64_t(int64_t)> position);
   Value multiply(Value lhs, Value rhs);
   Value getFactor();
 
   ImplicitLocOpBuilder &b;
   Value rows, cols;
-  int64_t size;
+  FragmentLayout layout;
 };
 
 /// moss.add_rescaled -> sums per wave. Scales are converted after the products
@@ -69,7 +71,7 @@ struct DistributeAddRescaled : DistributePattern<AddRescaledOp> {
         if (scales)
           operands.push_back(scales);
       setInsertionPointEarly(b, op, operands);
-      RescaledWave sum(b, rows, cols, layout.getFragmentSize());
+      RescaledWave sum(b, rows, cols, layout);
       fragments.push_back(sum.emit(acc, tile));
     }
     rewriter.replaceOpWithMultiple(op, {fragments});
@@ -77,17 +79,63 @@ struct DistributeAddRescaled : DistributePattern<AddRescaledOp> {
   }
 };
 
-} // namespace
+/// moss.apply_powers -> a branch around a multiplication for each wave.
+struct DistributeApplyPowers : DistributePattern<ApplyPowersOp> {
+  using DistributePattern::DistributePattern;
 
-/// A vector of `size` elements, of which element i is that of `values` at
-/// `position(i)`.
-Value RescaledWave::repeat(Value values,
-                           function_ref<int64_t(int64_t)> position) {
-  SmallVector<int64_t> positions;
-  for (int64_t i = 0; i < size; ++i)
-    positions.push_back(position(i));
-  return vector::ShuffleOp::create(b, values, values, positions);
-}
+  LogicalResult
+  matchAndRewrite(ApplyPowersOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    FragmentLayout layout = distribution.getLayout(op.getType());
+    SmallVector<Value> fragments;
+    for (auto [wave, tile] : llvm::enumerate(adaptor.getTile())) {
+      ValueRange parts = adaptor.getPowers();
+      Value powers = parts[parts.size() == 1 ? 0 : wave];
+      setInsertionPointEarly(b, op, {tile, powers});
+      // Mostly not, so that the assembler may put the multiplication aside.
+      Value isExpected = LLVM::ConstantOp::create(b, b.getI1Type(), false);
+      Value condition =
+          LLVM::ExpectOp::create(b, isNeeded(b, powers), isExpected);
+      auto branch = scf::IfOp::create(b, tile.getType(), condition,
+                                      /*withElseRegion=*/true);
+      fragments.push_back(branch.getResult(0));
+      b.setInsertionPointToStart(branch.elseBlock());
+      scf::YieldOp::create(b, tile);
+      b.setInsertionPointToStart(branch.thenBlock());
+      Value factors = spread(b, op, powers, layout);
+      scf::YieldOp::create(b,
+                           ValueRange{arith::MulFOp::create(b, tile, factors)});
+    }
+    rewriter.replaceOpWithMultiple(op, {fragments});
+    return success();
+  }
+
+private:
+  /// Whether one of `powers` is not 1.
+  static Value isNeeded(ImplicitLocOpBuilder &b, Value powers) {
+    Type type = powers.getType();
+    TypedAttr one = b.getF32FloatAttr(1.0);
+    if (auto vector = dyn_cast<VectorType>(type))
+      one = DenseElementsAttr::get(vector, Attribute(one));
+    Value differs = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, powers,
+                                          arith::ConstantOp::create(b, one));
+    if (!isa<VectorType>(type))
+      return differs;
+    return vector::ReductionOp::create(b, vector::CombiningKind::OR, differs);
+  }
+
+  static Value spread(ImplicitLocOpBuilder &b, ApplyPowersOp op, Value powers,
+                      FragmentLayout layout) {
+    auto type = dyn_cast<VectorType>(op.getPowers().getType());
+    if (!type)
+      return vector::BroadcastOp::create(b, layout.getFragmentType(), powers);
+    return layout.spread(b, b.getLoc(), powers,
+                         /*isPerRow=*/type.getDimSize(1) == 1);
+  }
+};
+
+} // namespace
 
 /// Not arith.mulf: ptxas lets other warps issue between FFMAs, but not between
 /// FMULs, and a warp that keeps the scheduler keeps others' wgmma from it.
@@ -118,6 +166,6 @@ Value RescaledWave::getFactor() {
 void moss::populateDistributeRescalePatterns(const TypeConverter &converter,
                                              const DistributionContext &context,
                                              RewritePatternSet &patterns) {
-  patterns.add<DistributeAddRescaled>(converter, patterns.getContext(),
-                                      context);
+  patterns.add<DistributeAddRescaled, DistributeApplyPowers>(
+      converter, patterns.getContext(), context);
 }

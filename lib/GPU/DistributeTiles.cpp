@@ -143,11 +143,8 @@ private:
       return vector::BroadcastOp::create(b, loc, type, part);
     if (part.getType() == type)
       return part;
-    SmallVector<int64_t> indices;
-    for (int64_t i = 0; i < type.getNumElements(); ++i)
-      indices.push_back(source.getDimSize(1) == 1 ? (i / 2) % 2
-                                                  : 2 * (i / 4) + i % 2);
-    return vector::ShuffleOp::create(b, loc, part, part, indices);
+    return layout.spread(b, loc, part,
+                         /*isPerRow=*/source.getDimSize(1) == 1);
   }
 };
 

@@ -10,6 +10,7 @@
 #include "SharedMemory.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace mlir::moss;
@@ -31,6 +32,14 @@ ThreadPosition ThreadPosition::create(ImplicitLocOpBuilder &b,
   Value quad = arith::AndIOp::create(b, position.lane, constant(3));
   position.col = arith::ShLIOp::create(b, quad, constant(1));
   return position;
+}
+
+Value FragmentLayout::spread(OpBuilder &b, Location loc, Value values,
+                             bool isPerRow) const {
+  SmallVector<int64_t> positions;
+  for (int64_t i = 0; i < getFragmentSize(); ++i)
+    positions.push_back(isPerRow ? (i / 2) % 2 : 2 * (i / 4) + i % 2);
+  return vector::ShuffleOp::create(b, loc, values, values, positions);
 }
 
 Value DistributionContext::getWaveRow(ImplicitLocOpBuilder &b,

@@ -57,6 +57,9 @@ public:
   VectorType getFragmentType() const {
     return VectorType::get({getFragmentSize()}, tile.getElementType());
   }
+  /// `values`, the fragment of an M x 1 or 1 x N tile (`isPerRow`), as that of
+  /// a whole tile: each is repeated at the elements of its row or column.
+  Value spread(OpBuilder &b, Location loc, Value values, bool isPerRow) const;
   /// Whether the consumers divide the tile into whole waves.
   bool isValid() const {
     bool rows = isPerCol() || (tile.getDimSize(0) % consumers == 0 &&

@@ -124,7 +124,7 @@ void moss::addKernelPasses(OpPassManager &pm) {
 
 void moss::addKernelToThreadsPasses(OpPassManager &pm) {
   MossExpandRescaleOptions expand;
-  expand.expandSums = false;
+  expand.forThreads = true;
   pm.addPass(createMossExpandRescale(expand));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

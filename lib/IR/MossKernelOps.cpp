@@ -80,6 +80,25 @@ LogicalResult ReadScalesOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// ApplyPowersOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ApplyPowersOp::verify() {
+  auto powers = dyn_cast<VectorType>(getPowers().getType());
+  if (!powers)
+    return success();
+  ArrayRef<int64_t> tile = getType().getShape();
+  ArrayRef<int64_t> shape = powers.getShape();
+  if (shape == ArrayRef<int64_t>{tile[0], 1} ||
+      shape == ArrayRef<int64_t>{1, tile[1]})
+    return success();
+  return emitOpError("has powers of ")
+         << powers << " for a tile of " << getType()
+         << ", but takes one f32, one for each row (" << tile[0]
+         << "x1) or one for each column (1x" << tile[1] << ")";
+}
+
+//===----------------------------------------------------------------------===//
 // StoreTileOp
 //===----------------------------------------------------------------------===//
 

@@ -31,9 +31,14 @@ using namespace mlir::moss;
 
 namespace {
 struct ExpandRescale : OpRewritePattern<RescaleOp> {
-  using OpRewritePattern::OpRewritePattern;
+  ExpandRescale(MLIRContext *context, bool appliesPowers)
+      : OpRewritePattern(context), appliesPowers(appliesPowers) {}
   LogicalResult matchAndRewrite(RescaleOp op,
                                 PatternRewriter &rewriter) const override;
+
+private:
+  /// Whether the second multiplication is to be moss.apply_powers.
+  bool appliesPowers;
 };
 
 /// acc + tile * (rows * cols), rounded once.
@@ -91,8 +96,13 @@ LogicalResult ExpandRescale::matchAndRewrite(RescaleOp op,
   auto [first, second] = emitter.multipliers(factor, getMaxFirstExponent(op));
   Value scaled = arith::MulFOp::create(rewriter, op.getLoc(), op.getTile(),
                                        emitter.broadcast(first, shape));
-  rewriter.replaceOpWithNewOp<arith::MulFOp>(op, scaled,
-                                             emitter.broadcast(second, shape));
+  // To tell whether all powers of a whole tile are 1 takes as much time as to
+  // multiply by them.
+  if (appliesPowers && second.getType() != op.getType())
+    rewriter.replaceOpWithNewOp<ApplyPowersOp>(op, scaled, second);
+  else
+    rewriter.replaceOpWithNewOp<arith::MulFOp>(
+        op, scaled, emitter.broadcast(second, shape));
   return success();
 }
 
@@ -118,8 +128,8 @@ ExpandAddRescaled::matchAndRewrite(AddRescaledOp op,
 
 void ExpandRescalePass::runOnOperation() {
   RewritePatternSet patterns(&getContext());
-  patterns.add<ExpandRescale>(&getContext());
-  if (expandSums)
+  patterns.add<ExpandRescale>(&getContext(), /*appliesPowers=*/forThreads);
+  if (!forThreads)
     patterns.add<ExpandAddRescaled>(&getContext());
   walkAndApplyPatterns(getOperation(), std::move(patterns));
 }

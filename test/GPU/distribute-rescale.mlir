@@ -67,4 +67,37 @@ gpu.module @m {
     }
     gpu.return
   }
+
+  // Each wave skips its multiplications by powers that are 1. Two rows have one each,
+  // and a scalar is the same for all.
+  // CHECK-LABEL: gpu.func @powers(
+  // CHECK-SAME:    %[[P:[a-z0-9_]+]]: f32,
+  // CHECK-DAG:     %[[ONE:[a-z0-9_]+]] = arith.constant 1.000000e+00 : f32
+  // CHECK-DAG:     %[[ONES:[a-z0-9_]+]] = arith.constant dense<1.000000e+00> : vector<2xf32>
+  // CHECK:         %[[DIFFERS:[a-z0-9_]+]] = arith.cmpf une, %[[ROWS:[a-z0-9_]+]], %[[ONES]] : vector<2xf32>
+  // CHECK:         %[[ANY:[a-z0-9_]+]] = vector.reduction <or>, %[[DIFFERS]] : vector<2xi1> into i1
+  // CHECK:         %[[C:[a-z0-9_]+]] = llvm.intr.expect %[[ANY]], %{{.*}} : i1
+  // CHECK:         %[[R:[a-z0-9_]+]] = scf.if %[[C]] -> (vector<4xf32>) {
+  // CHECK:           %[[F:[a-z0-9_]+]] = vector.shuffle %[[ROWS]], %[[ROWS]] [0, 0, 1, 1]
+  // CHECK:           %[[M:[a-z0-9_]+]] = arith.mulf %[[T:[a-z0-9_]+]], %[[F]]
+  // CHECK:           scf.yield %[[M]]
+  // CHECK:         } else {
+  // CHECK:           scf.yield %[[T]]
+  // CHECK:         arith.cmpf une, %[[P]], %[[ONE]] : f32
+  // CHECK:         scf.if {{.*}} {
+  // CHECK:           %[[S:[a-z0-9_]+]] = vector.broadcast %[[P]] : f32 to vector<4xf32>
+  // CHECK:           arith.mulf %{{.*}}, %[[S]]
+  gpu.func @powers(%p: f32, %a: f32, %e: memref<128x8xf32>, %out: memref<128x8xf32>, %k: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c128 = arith.constant 128 : index
+    moss.warp_specialize producer registers(40) {
+    } consumers(1) registers(232) (%wg) {
+      %t = vector.broadcast %a : f32 to vector<128x8xf32>
+      %rows = moss.load_scales %e[%c0, %k] bound(%c128) group [1, 32] : memref<128x8xf32> -> vector<128x1xf32>
+      %r = moss.apply_powers %t by %rows : vector<128x8xf32>, vector<128x1xf32>
+      %s = moss.apply_powers %r by %p : vector<128x8xf32>, f32
+      vector.transfer_write %s, %out[%c0, %c0] {in_bounds = [true, true]} : vector<128x8xf32>, memref<128x8xf32>
+    }
+    gpu.return
+  }
 }

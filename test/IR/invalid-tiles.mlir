@@ -261,3 +261,11 @@ func.func @f(%t: vector<4x16xf32>) {
   %r = moss.read_scales %t row(4) : vector<4x16xf32> -> vector<16x1xf32>
   return
 }
+
+// -----
+
+func.func @powers_of_half_the_rows(%t: vector<64x8xf32>, %p: vector<32x1xf32>) -> vector<64x8xf32> {
+  // expected-error @+1 {{'moss.apply_powers' op has powers of 'vector<32x1xf32>' for a tile of 'vector<64x8xf32>', but takes one f32, one for each row (64x1) or one for each column (1x8)}}
+  %r = moss.apply_powers %t by %p : vector<64x8xf32>, vector<32x1xf32>
+  return %r : vector<64x8xf32>
+}

@@ -1,4 +1,5 @@
 // RUN: moss-opt %s --moss-expand-rescale --split-input-file | FileCheck %s
+// RUN: moss-opt %s --moss-expand-rescale=for-threads --split-input-file | FileCheck %s --check-prefix=THREADS
 
 // Scales of rows are split and combined as a column, and each element costs two
 // multiplications.
@@ -13,6 +14,9 @@
 // CHECK-NEXT:    %[[B2:.*]] = vector.broadcast %{{.*}} : vector<8x1xf32> to vector<8x16xf32>
 // CHECK-NEXT:    %[[R:.*]] = arith.mulf %[[M]], %[[B2]] : vector<8x16xf32>
 // CHECK-NEXT:    return %[[R]]
+// THREADS-LABEL: @rows
+// THREADS:         %[[M:.*]] = arith.mulf %{{.*}} : vector<8x16xf32>
+// THREADS-NEXT:    moss.apply_powers %[[M]] by %{{.*}} : vector<8x16xf32>, vector<8x1xf32>
 func.func @rows(%t: vector<8x16xf32>, %e: vector<8x1xf8E8M0FNU>) -> vector<8x16xf32> {
   %r = moss.rescale %t rows(%e : vector<8x1xf8E8M0FNU>) : vector<8x16xf32>
   return %r : vector<8x16xf32>
@@ -30,6 +34,8 @@ func.func @rows(%t: vector<8x16xf32>, %e: vector<8x1xf8E8M0FNU>) -> vector<8x16x
 // CHECK:         arith.maxsi %[[X]]
 // CHECK:         %[[FIRST:.*]] = arith.mulf %[[C]], %{{.*}} : f32
 // CHECK:         vector.broadcast %[[FIRST]] : f32 to vector<8x16xf32>
+// THREADS-LABEL: @scalars
+// THREADS:         moss.apply_powers %{{.*}} by %{{.*}} : vector<8x16xf32>, f32
 func.func @scalars(%t: vector<8x16xf32>, %a: f32, %b: f32) -> vector<8x16xf32> {
   %r = moss.rescale %t by(%a, %b) : vector<8x16xf32>
   return %r : vector<8x16xf32>

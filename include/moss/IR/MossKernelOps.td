@@ -170,6 +170,30 @@ def Moss_ReadScalesOp : Moss_Op<"read_scales", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Moss_ApplyPowersOp : Moss_Op<"apply_powers", [
+    Pure, AllTypesMatch<["tile", "result"]>]> {
+  let summary = "multiply a tile by powers of two that are mostly 1";
+  let description = [{
+    `result[m, n] = tile[m, n] * powers`, rounded to f32, where `powers` is one
+    f32, or M x 1 of which each belongs to a row, or 1 x N of which each belongs to
+    a column. It is the second multiplication of `moss.rescale`, by 1 unless the
+    scales' product leaves the range of f32's normal numbers. So threads whose
+    powers are all 1 skip it, which changes no bit: the result of another
+    multiplication is no signaling NaN.
+
+    ```mlir
+    %r = moss.apply_powers %t by %p : vector<128x256xf32>, vector<128x1xf32>
+    ```
+  }];
+  let arguments = (ins Moss_TileF32:$tile,
+                       AnyTypeOf<[F32, Moss_TileF32]>:$powers);
+  let results = (outs Moss_TileF32:$result);
+  let assemblyFormat = [{
+    $tile `by` $powers attr-dict `:` type($tile) `,` type($powers)
+  }];
+  let hasVerifier = 1;
+}
+
 def Moss_TileAddressOp : Moss_Op<"tile_address", [Pure]> {
   let summary = "the address of a tile of scales in shared memory";
   let description = [{

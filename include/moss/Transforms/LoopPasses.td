@@ -105,11 +105,15 @@ def MossExpandRescale : Pass<"moss-expand-rescale"> {
     ```
 
     `moss.add_rescaled` becomes a `math.fma` with the product of the scales.
+
+    The second multiplication is by 1 unless the scales' product leaves the range of
+    f32's normal numbers. `for-threads` makes it `moss.apply_powers`, which a thread
+    skips then, unless there are powers for each element.
   }];
   let options = [
-    Option<"expandSums", "expand-sums", "bool", "true",
-           "Also expand moss.add_rescaled, which moss-distribute-tiles lowers by "
-           "itself">,
+    Option<"forThreads", "for-threads", "bool", "false",
+           "Leave to moss-distribute-tiles what it lowers by itself: "
+           "moss.add_rescaled, and moss.apply_powers for a second multiplication">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect",

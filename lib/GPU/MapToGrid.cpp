@@ -48,6 +48,8 @@ private:
     return arith::IndexCastOp::create(b, b.getIndexType(), value);
   }
   Value countTiles(unsigned dim);
+  std::pair<Value, Value> divideByHeight(Value position, Value firstM,
+                                         Value tilesM);
   std::pair<Value, Value> rasterize(Value tile, Value tilesM, Value tilesN);
 
   scf::ForallOp forall;
@@ -64,6 +66,36 @@ Value GridMapper::countTiles(unsigned dim) {
   return arith::CeilDivUIOp::create(b, extent, index(step));
 }
 
+/// The quotient by \p group's height, and the height, of \p position in it: all
+/// groups have `raster` tiles along M, but the last may have fewer. Where the
+/// shape is static, divisors are constants, since a division by anything else
+/// is a call of twenty instructions that wait for each other.
+std::pair<Value, Value> GridMapper::divideByHeight(Value position, Value firstM,
+                                                   Value tilesM) {
+  int64_t raster = schedule.getRaster();
+  auto divide = [&](Value divisor) -> Value {
+    return arith::DivUIOp::create(b, position, divisor);
+  };
+  std::optional<int64_t> extent =
+      getConstantIntValue(forall.getMixedUpperBound().front());
+  if (!extent) {
+    Value rest = arith::SubIOp::create(b, tilesM, firstM);
+    Value height = arith::MinUIOp::create(b, rest, i32(raster));
+    return {divide(height), height};
+  }
+  int64_t count = llvm::divideCeil(*extent, schedule.getTileM());
+  Value usual = i32(std::max<int64_t>(std::min(count, raster), 1));
+  if (count <= raster || count % raster == 0)
+    return {divide(usual), usual};
+  Value last = i32(count % raster);
+  Value isLast = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, firstM,
+                                       i32(count - count % raster));
+  auto select = [&](Value value, Value otherwise) -> Value {
+    return arith::SelectOp::create(b, isLast, value, otherwise);
+  };
+  return {select(divide(last), divide(usual)), select(last, usual)};
+}
+
 /// The tile coordinates of the linear tile number, both i32: groups of
 /// `raster` tiles along M are visited column by column, so that the tiles in
 /// flight share operands in L2.
@@ -73,11 +105,10 @@ std::pair<Value, Value> GridMapper::rasterize(Value tile, Value tilesM,
   Value perGroup = arith::MulIOp::create(b, tilesN, raster);
   Value group = arith::DivUIOp::create(b, tile, perGroup);
   Value firstM = arith::MulIOp::create(b, group, raster);
-  Value rest = arith::SubIOp::create(b, tilesM, firstM);
-  Value height = arith::MinUIOp::create(b, rest, raster);
   Value inGroup = arith::RemUIOp::create(b, tile, perGroup);
-  Value n = arith::DivUIOp::create(b, inGroup, height);
-  Value m = arith::RemUIOp::create(b, inGroup, height);
+  auto [n, height] = divideByHeight(inGroup, firstM, tilesM);
+  Value m =
+      arith::SubIOp::create(b, inGroup, arith::MulIOp::create(b, n, height));
   return {arith::AddIOp::create(b, firstM, m), n};
 }
 

@@ -25,11 +25,12 @@
 // CHECK:           %[[GROUPSIZE:[a-z0-9_]+]] = arith.muli %[[TN32]], %[[RASTER]]
 // CHECK:           %[[GROUP:[a-z0-9_]+]] = arith.divui %[[TILE]], %[[GROUPSIZE]]
 // CHECK:           %[[FIRST:[a-z0-9_]+]] = arith.muli %[[GROUP]], %[[RASTER]]
-// CHECK:           %[[REST:[a-z0-9_]+]] = arith.subi %[[TM32]], %[[FIRST]]
-// CHECK:           %[[HEIGHT:[a-z0-9_]+]] = arith.minui %[[REST]], %[[RASTER]]
 // CHECK:           %[[IN:[a-z0-9_]+]] = arith.remui %[[TILE]], %[[GROUPSIZE]]
+// CHECK:           %[[REST:[a-z0-9_]+]] = arith.subi %[[TM32]], %[[FIRST]]
+// CHECK:           %[[HEIGHT:[a-z0-9_]+]] = arith.minui %[[REST]], %{{.*}}
 // CHECK:           %[[TILEN:[a-z0-9_]+]] = arith.divui %[[IN]], %[[HEIGHT]]
-// CHECK:           %[[R:[a-z0-9_]+]] = arith.remui %[[IN]], %[[HEIGHT]]
+// CHECK:           %[[DONE:[a-z0-9_]+]] = arith.muli %[[TILEN]], %[[HEIGHT]]
+// CHECK:           %[[R:[a-z0-9_]+]] = arith.subi %[[IN]], %[[DONE]]
 // CHECK:           %[[TILEM:[a-z0-9_]+]] = arith.addi %[[FIRST]], %[[R]]
 // CHECK:           %[[TMI:[a-z0-9_]+]] = arith.index_cast %[[TILEM]] : i32 to index
 // CHECK:           %[[ROW:[a-z0-9_]+]] = arith.muli %[[TMI]], %c128
@@ -41,6 +42,44 @@
 func.func @persistent(%M: index, %N: index, %c: memref<?x?xf32>, %t: vector<128x256xf32>) {
   scf.forall (%m, %n) = (0, 0) to (%M, %N) step (128, 256) {
     vector.transfer_write %t, %c[%m, %n] : vector<128x256xf32>, memref<?x?xf32>
+  } {moss.schedule = #schedule}
+  return
+}
+
+// Of 32 tiles along M every group has 8, which is a constant then.
+// CHECK-LABEL: func @equal_groups(
+// CHECK:         scf.for
+// CHECK:           %[[IN:[a-z0-9_]+]] = arith.remui
+// CHECK:           %[[HEIGHT:[a-z0-9_]+]] = arith.constant 8 : i32
+// CHECK:           %[[TILEN:[a-z0-9_]+]] = arith.divui %[[IN]], %[[HEIGHT]]
+// CHECK-NEXT:      %[[DONE:[a-z0-9_]+]] = arith.muli %[[TILEN]], %[[HEIGHT]]
+// CHECK-NEXT:      arith.subi %[[IN]], %[[DONE]]
+func.func @equal_groups(%c: memref<4096x4096xf32>, %t: vector<128x256xf32>) {
+  scf.forall (%m, %n) = (0, 0) to (4096, 4096) step (128, 256) {
+    vector.transfer_write %t, %c[%m, %n] : vector<128x256xf32>, memref<4096x4096xf32>
+  } {moss.schedule = #schedule}
+  return
+}
+
+// Of 43 the last group has 3. Both quotients are by constants.
+// CHECK-LABEL: func @last_group(
+// CHECK:         scf.for
+// CHECK:           %[[GROUP:[a-z0-9_]+]] = arith.divui
+// CHECK-NEXT:      %[[FIRST:[a-z0-9_]+]] = arith.muli %[[GROUP]]
+// CHECK:           %[[IN:[a-z0-9_]+]] = arith.remui
+// CHECK-DAG:       %[[USUAL:[a-z0-9_]+]] = arith.constant 8 : i32
+// CHECK-DAG:       %[[LAST:[a-z0-9_]+]] = arith.constant 3 : i32
+// CHECK-DAG:       %[[ROWS:[a-z0-9_]+]] = arith.constant 40 : i32
+// CHECK:           %[[ISLAST:[a-z0-9_]+]] = arith.cmpi uge, %[[FIRST]], %[[ROWS]]
+// CHECK-DAG:       %[[QLAST:[a-z0-9_]+]] = arith.divui %[[IN]], %[[LAST]]
+// CHECK-DAG:       %[[QUSUAL:[a-z0-9_]+]] = arith.divui %[[IN]], %[[USUAL]]
+// CHECK:           %[[TILEN:[a-z0-9_]+]] = arith.select %[[ISLAST]], %[[QLAST]], %[[QUSUAL]]
+// CHECK:           %[[HEIGHT:[a-z0-9_]+]] = arith.select %[[ISLAST]], %[[LAST]], %[[USUAL]]
+// CHECK:           %[[DONE:[a-z0-9_]+]] = arith.muli %[[TILEN]], %[[HEIGHT]]
+// CHECK:           arith.subi %[[IN]], %[[DONE]]
+func.func @last_group(%c: memref<5440x4096xf32>, %t: vector<128x256xf32>) {
+  scf.forall (%m, %n) = (0, 0) to (5440, 4096) step (128, 256) {
+    vector.transfer_write %t, %c[%m, %n] : vector<128x256xf32>, memref<5440x4096xf32>
   } {moss.schedule = #schedule}
   return
 }

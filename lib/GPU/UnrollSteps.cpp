@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FragmentLayout.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/IR/Matchers.h"
@@ -55,6 +56,31 @@ static bool isSlower(scf::ForOp loop, uint64_t factor, int64_t consumers) {
          !scalesColumns(loop);
 }
 
+/// How many of \p count steps are to be in iterations of \p factor: as many as
+/// leave none or at least two, and 0 if those are fewer than two iterations.
+/// Where no loop remains of steps, unrolled or left, the assembler runs out of
+/// registers and serializes products.
+static uint64_t countUnrolled(uint64_t count, uint64_t factor) {
+  uint64_t rest = count % factor;
+  if (rest == 1)
+    rest += factor;
+  return count >= rest + 2 * factor ? count - rest : 0;
+}
+
+/// Moves the first \p count steps of \p loop, which begins at \p lower, to a
+/// loop in front of it.
+static void splitLoop(scf::ForOp loop, int64_t lower, uint64_t count) {
+  OpBuilder b(loop);
+  int64_t bound = lower + loop.getConstantStep()->getSExtValue() * count;
+  Value boundary = arith::ConstantOp::create(
+      b, loop.getLoc(),
+      b.getIntegerAttr(loop.getUpperBound().getType(), bound));
+  auto first = cast<scf::ForOp>(b.clone(*loop));
+  first.setUpperBound(boundary);
+  loop.setLowerBound(boundary);
+  loop.getInitArgsMutable().assign(first.getResults());
+}
+
 namespace {
 struct UnrollStepsPass : moss::impl::MossUnrollStepsBase<UnrollStepsPass> {
   void runOnOperation() override {
@@ -78,31 +104,36 @@ private:
       return remark::RemarkOpts::name(name).category("moss-unroll-steps");
     };
     std::optional<APInt> count = loop.getStaticTripCount();
-    if (!count) {
+    std::optional<int64_t> lower = getConstantIntValue(loop.getLowerBound());
+    if (!count || !lower) {
       remark::missed(loop.getLoc(), named("dynamic"))
           << "steps are not unrolled: how many there are is not known";
       return success();
     }
-    // Without a loop the assembler runs out of registers and serializes
-    // products.
+    uint64_t steps = count->getZExtValue();
     uint64_t factor = scalesColumns(loop) ? 2 : 4;
-    while (factor > 1 && (count->urem(factor) != 0 || count->ule(factor)))
+    while (factor > 1 && !countUnrolled(steps, factor))
       factor /= 2;
     if (factor == 1) {
       remark::missed(loop.getLoc(), named("few"))
-          << "steps are not unrolled: their number is odd, or so small that no "
-             "loop would remain";
+          << "steps are not unrolled: they are so few that no loop would "
+             "remain";
       return success();
     }
     if (isSlower(loop, factor, consumers)) {
       remark::missed(loop.getLoc(), named("slower"))
-          << "steps are not unrolled: their number allows two in an iteration, "
-             "and two scaled steps are slower than one";
+          << "steps are not unrolled: they are so few that two would be an "
+             "iteration, and two scaled steps are slower than one";
       return success();
     }
+    uint64_t rest = steps - countUnrolled(steps, factor);
     remark::passed(loop.getLoc(), named("unrolled"))
-        << (Twine(factor) + " steps are one iteration").str();
+        << (Twine(factor) + " steps are one iteration" +
+            (rest ? ", after a rest of " + Twine(rest) : Twine()))
+               .str();
     ++numUnrolled;
+    if (rest)
+      splitLoop(loop, *lower, rest);
     return loopUnrollByFactor(loop, factor);
   }
 };

@@ -90,20 +90,52 @@ gpu.module @m {
     gpu.return
   }
 
-  // 86 steps are no multiple of four.
-  // CHECK-LABEL: gpu.func @two_of_86(
-  // CHECK-COUNT-2: moss.mma
-  // CHECK-NOT:     moss.mma
+  // 86 steps are two and 21 fours. The sum goes from one loop to the other.
+  // CHECK-LABEL: gpu.func @rest_of_86(
+  // CHECK:         %[[BOUND:[a-z0-9_]+]] = arith.constant 256 : i32
+  // CHECK:         %[[REST:[a-z0-9_]+]]:2 = scf.for {{.*}} = %c0_i32 to %[[BOUND]] step %c128_i32 iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}})
+  // CHECK:           moss.mma
+  // CHECK-NOT:       moss.mma
+  // CHECK:           scf.yield
+  // CHECK:         %[[STEP:[a-z0-9_]+]] = arith.constant 512 : i32
+  // CHECK:         scf.for {{.*}} = %[[BOUND]] to %c11008_i32 step %[[STEP]] iter_args(%{{.*}} = %[[REST]]#0, %{{.*}} = %[[REST]]#1)
+  // CHECK-COUNT-4:   moss.mma
+  // CHECK-NOT:       moss.mma
   // CHECK:         gpu.return
-  gpu.func @two_of_86(%ch: !channel, %i0: i32) kernel {
+  gpu.func @rest_of_86(%ch: !channel, %i0: i32) kernel {
     %c0_i32 = arith.constant 0 : i32
     %c128_i32 = arith.constant 128 : i32
     %c11008_i32 = arith.constant 11008 : i32
     %zero = arith.constant dense<0.0> : !c
     moss.warp_specialize producer registers(24) {
     } consumers(3) registers(160) (%wg) {
-      // expected-remark @+1 {{2 steps are one iteration}}
+      // expected-remark @+1 {{4 steps are one iteration, after a rest of 2}}
       %0:2 = scf.for %k = %c0_i32 to %c11008_i32 step %c128_i32 iter_args(%sum = %zero, %i = %i0) -> (!c, i32) : i32 {
+        %t:2 = moss.get %ch[%i] : !channel -> !a, !b
+        %p = moss.mma %t#0, %t#1, %zero : !a, !b, !c
+        moss.release %ch[%i] : !channel
+        %add = arith.addf %sum, %p : !c
+        %next = moss.advance %ch[%i] : !channel
+        scf.yield %add, %next : !c, i32
+      }
+    }
+    gpu.return
+  }
+
+  // One step would be no loop: 13 are five and two fours.
+  // CHECK-LABEL: gpu.func @rest_of_13(
+  // CHECK:         %[[BOUND:[a-z0-9_]+]] = arith.constant 768 : i32
+  // CHECK:         scf.for {{.*}} = %c128_i32 to %[[BOUND]] step %c128_i32
+  // CHECK:         %[[STEP:[a-z0-9_]+]] = arith.constant 512 : i32
+  // CHECK:         scf.for {{.*}} = %[[BOUND]] to %c1792_i32 step %[[STEP]]
+  gpu.func @rest_of_13(%ch: !channel, %i0: i32) kernel {
+    %c128_i32 = arith.constant 128 : i32
+    %c1792_i32 = arith.constant 1792 : i32
+    %zero = arith.constant dense<0.0> : !c
+    moss.warp_specialize producer registers(24) {
+    } consumers(3) registers(160) (%wg) {
+      // expected-remark @+1 {{4 steps are one iteration, after a rest of 5}}
+      %0:2 = scf.for %k = %c128_i32 to %c1792_i32 step %c128_i32 iter_args(%sum = %zero, %i = %i0) -> (!c, i32) : i32 {
         %t:2 = moss.get %ch[%i] : !channel -> !a, !b
         %p = moss.mma %t#0, %t#1, %zero : !a, !b, !c
         moss.release %ch[%i] : !channel
@@ -126,7 +158,7 @@ gpu.module @m {
     %c0_i32 = arith.constant 0 : i32
     %c128_i32 = arith.constant 128 : i32
     %c4096_i32 = arith.constant 4096 : i32
-    %c11008_i32 = arith.constant 11008 : i32
+    %c768_i32 = arith.constant 768 : i32
     %zero = arith.constant dense<0.0> : !c
     moss.warp_specialize producer registers(24) {
     } consumers(3) registers(160) (%wg) {
@@ -140,8 +172,8 @@ gpu.module @m {
         %next = moss.advance %ch[%i] : !rows
         scf.yield %add, %next : !c, i32
       }
-      // expected-remark @+1 {{their number allows two in an iteration, and two scaled steps are slower than one}}
-      %1:2 = scf.for %k = %c0_i32 to %c11008_i32 step %c128_i32 iter_args(%sum = %zero, %i = %0#1) -> (!c, i32) : i32 {
+      // expected-remark @+1 {{they are so few that two would be an iteration, and two scaled steps are slower than one}}
+      %1:2 = scf.for %k = %c0_i32 to %c768_i32 step %c128_i32 iter_args(%sum = %zero, %i = %0#1) -> (!c, i32) : i32 {
         %t:3 = moss.get %ch[%i] : !rows -> !a, !b, vector<1x192xf32>
         %p = moss.mma %t#0, %t#1, %zero : !a, !b, !c
         %rows = moss.read_scales %t#2 : vector<1x192xf32> -> vector<192x1xf32>
@@ -192,7 +224,7 @@ gpu.module @m {
     %zero = arith.constant dense<0.0> : !c
     moss.warp_specialize producer registers(24) {
     } consumers(3) registers(160) (%wg) {
-      // expected-remark @+1 {{so small that no loop would remain}}
+      // expected-remark @+1 {{they are so few that no loop would remain}}
       %0:2 = scf.for %k = %c0_i32 to %c256_i32 step %c128_i32 iter_args(%sum = %zero, %i = %i0) -> (!c, i32) : i32 {
         %t:2 = moss.get %ch[%i] : !channel -> !a, !b
         %p = moss.mma %t#0, %t#1, %zero : !a, !b, !c
@@ -205,7 +237,7 @@ gpu.module @m {
     gpu.return
   }
 
-  // Numbers of steps that are odd or not known; sums that stay in the matrix unit;
+  // Numbers of steps that are small or not known; sums that stay in the matrix unit;
   // and loops of several products.
   // CHECK-LABEL: gpu.func @left_alone(
   // CHECK-COUNT-5: moss.mma
@@ -219,7 +251,7 @@ gpu.module @m {
     %zero = arith.constant dense<0.0> : !c
     moss.warp_specialize producer registers(24) {
     } consumers(3) registers(160) (%wg) {
-      // expected-remark @+1 {{steps are not unrolled: their number is odd, or so small that no loop would remain}}
+      // expected-remark @+1 {{steps are not unrolled: they are so few that no loop would remain}}
       %0:2 = scf.for %k = %c0_i32 to %c384_i32 step %c128_i32 iter_args(%sum = %zero, %i = %i0) -> (!c, i32) : i32 {
         %t:2 = moss.get %ch[%i] : !channel -> !a, !b
         %p = moss.mma %t#0, %t#1, %zero : !a, !b, !c

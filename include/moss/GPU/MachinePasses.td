@@ -233,12 +233,12 @@ def MossUnrollSteps : Pass<"moss-unroll-steps", "::mlir::gpu::GPUFuncOp"> {
     additions. Between them and the next product, a consumer waits for a slot and
     computes where its tiles are. Of steps in one block, the assembler moves this
     ahead of the additions. So four steps become one iteration, or two if scales
-    of columns are read, which take more registers, or if the number of steps is no
-    multiple of four. Where consumers of one wave scale rows, two steps measured
-    slower than one, and stay apart. The number must be known: a rest would be a
-    second copy of the loop.
-    A loop of two iterations at least remains, since the assembler serializes the
-    products of the loop over tiles otherwise.
+    of columns are read, which take more registers, or if there are fewer than eight
+    steps. Where consumers of one wave scale rows, two steps measured slower than
+    one, and stay apart. A rest is a loop in front: behind, it keeps registers that
+    the assembler then spills. The number of steps must be known. All loops have
+    two iterations at least, since the assembler serializes the products of the
+    loop over tiles otherwise.
     Loops whose products stay in flight (`moss-overlap-mma`) have nothing to gain, and
     are left alone, as those are that hold several products already.
 

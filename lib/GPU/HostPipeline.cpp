@@ -129,6 +129,7 @@ void moss::addKernelToThreadsPasses(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   OpPassManager &modulePM = pm.nest<gpu::GPUModuleOp>();
+  modulePM.addNestedPass<gpu::GPUFuncOp>(createMossHoistScalars());
   modulePM.addNestedPass<gpu::GPUFuncOp>(createMossNarrowLoops());
   modulePM.addNestedPass<gpu::GPUFuncOp>(createMossUnrollSteps());
   modulePM.addPass(createMossDistributeTiles());

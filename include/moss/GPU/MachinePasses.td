@@ -197,6 +197,35 @@ def MossMergeKernels : Pass<"moss-merge-kernels", "::mlir::ModuleOp"> {
 }
 
 //===----------------------------------------------------------------------===//
+// moss-hoist-scalars
+//===----------------------------------------------------------------------===//
+
+def MossHoistScalars : Pass<"moss-hoist-scalars", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Load the scalars of a kernel once";
+  let description = [{
+    A loop over tiles loads the global scales of its operands for each tile, and what
+    is computed from them, forty operations that wait for each other, stands
+    between the last product of a tile and its store. This pass moves loads of
+    scalars (memrefs of rank 0) that are arguments of the kernel, and that it only
+    loads, in front of the loops of its roles; the arithmetic follows, by LLVM's
+    loop-invariant code motion. The matrices that the kernel writes must not overlap
+    its scalars. Upstream's `loop-invariant-code-motion` moves no loads.
+
+    ```mlir
+    scf.for %tile = %b to %tiles step %grid {
+      %a = memref.load %global[] : memref<f32>
+      ...
+    // becomes
+    %a = memref.load %global[] : memref<f32>
+    scf.for %tile = %b to %tiles step %grid {
+      ...
+    ```
+  }];
+  let statistics = [Statistic<"numHoisted", "hoisted",
+                              "Number of times that a load left a loop">];
+}
+
+//===----------------------------------------------------------------------===//
 // moss-narrow-loops
 //===----------------------------------------------------------------------===//
 

@@ -50,11 +50,11 @@ protected:
   }
   void emitForLeader(llvm::function_ref<void()> body);
 
-  /// Make sure that the box to be filled has been read, but for a barrier that
-  /// follows; all but the latest \p later stores must have.
-  virtual void awaitBox(int64_t later) {}
-  /// Make what was written to a box visible to its reader, but for a barrier.
-  virtual void publishBox() {}
+  /// Make sure that the boxes to be filled have been read, but for a barrier
+  /// that follows; all but the latest \p later stores must have.
+  virtual void awaitBoxes(int64_t later) {}
+  /// Make what was written to boxes visible to its reader, but for a barrier.
+  virtual void publishBoxes() {}
   /// Store the box whose first element is at (row, col) of the tile.
   virtual void drainBox(Value box, Value row, Value col) = 0;
 
@@ -65,6 +65,15 @@ protected:
   Type elementType;
 
 private:
+  /// A thread's share of a box, and where in the tile the box begins.
+  struct Box {
+    Value row;
+    int64_t col;
+    ValueRange elements;
+  };
+
+  /// Store \p boxes through the buffers from number \p firstBuffer on.
+  void emitBoxes(ArrayRef<Box> boxes, int64_t firstBuffer, int64_t later);
   Value getBoxBase();
   void fillBoxBF16(Value box, ArrayRef<Value> elements);
   void fillBoxF32(Value box, ArrayRef<Value> elements);
@@ -81,8 +90,8 @@ public:
         firstCol(toI32(op.getCol())) {}
 
 private:
-  void awaitBox(int64_t later) override;
-  void publishBox() override;
+  void awaitBoxes(int64_t later) override;
+  void publishBoxes() override;
   void drainBox(Value box, Value row, Value col) override;
 
   Value map, firstRow, firstCol;
@@ -198,49 +207,60 @@ void StoreEmitter::fillBoxF32(Value box, ArrayRef<Value> elements) {
 }
 
 void StoreEmitter::emit(ValueRange fragments) {
-  Value base = getBoxBase();
   // A thread's elements of one box: half of the box's columns.
   int64_t perBox = getStoreBoxCols(elementType) / 2;
-  // Every tile ends on the last buffer, so that the next one knows where those
-  // in use are.
-  int64_t boxes = fragments.size() * layout.getFragmentSize() / perBox;
-  int64_t shift = (kStoreBuffers - boxes % kStoreBuffers) % kStoreBuffers;
-  int64_t count = 0;
+  SmallVector<Box> boxes;
   for (auto [wave, fragment] : llvm::enumerate(fragments)) {
     Value row = distribution.getWaveRow(b, layout, wave);
-    SmallVector<Value> elements(
-        vector::ToElementsOp::create(b, fragment).getElements());
-    for (int64_t first = 0; first < layout.getFragmentSize();
-         first += perBox, ++count) {
-      Value box = offsetPointer(b, base,
-                                (count + shift) % kStoreBuffers *
-                                    kStoreBoxRows * kStoreBoxRowBytes);
-      // The first round skips `shift` boxes, which those before it did not.
-      bool isFirstRound = count + shift < kStoreBuffers;
-      awaitBox(kStoreBuffers - 1 - (isFirstRound ? shift : 0));
-      distribution.emitBarrier(b);
-      ArrayRef<Value> part = ArrayRef(elements).slice(first, perBox);
-      if (elementType.isF32())
-        fillBoxF32(box, part);
-      else
-        fillBoxBF16(box, part);
-      publishBox();
-      distribution.emitBarrier(b);
-      drainBox(box, row, i32(2 * first));
-    }
+    auto elements = vector::ToElementsOp::create(b, fragment).getElements();
+    for (int64_t first = 0; first < layout.getFragmentSize(); first += perBox)
+      boxes.push_back({row, 2 * first, elements.slice(first, perBox)});
   }
+  int64_t count = boxes.size();
+  // Every tile ends on the last buffer, so that the next one knows where those
+  // in use are. Boxes that have a buffer each are filled and stored together,
+  // between two barriers.
+  if (count <= kStoreBuffers)
+    return emitBoxes(boxes, kStoreBuffers - count, /*later=*/0);
+  // The first round skips `shift` buffers, which those before it did not.
+  int64_t shift = (kStoreBuffers - count % kStoreBuffers) % kStoreBuffers;
+  for (int64_t i = 0; i < count; ++i)
+    emitBoxes(boxes[i], (i + shift) % kStoreBuffers,
+              kStoreBuffers - 1 - (i + shift < kStoreBuffers ? shift : 0));
+}
+
+void StoreEmitter::emitBoxes(ArrayRef<Box> boxes, int64_t firstBuffer,
+                             int64_t later) {
+  SmallVector<Value> buffers;
+  for (size_t i = 0; i < boxes.size(); ++i)
+    buffers.push_back(
+        offsetPointer(b, getBoxBase(),
+                      (firstBuffer + i) * kStoreBoxRows * kStoreBoxRowBytes));
+  awaitBoxes(later);
+  distribution.emitBarrier(b);
+  for (auto [box, buffer] : llvm::zip(boxes, buffers)) {
+    SmallVector<Value> elements(box.elements);
+    if (elementType.isF32())
+      fillBoxF32(buffer, elements);
+    else
+      fillBoxBF16(buffer, elements);
+  }
+  publishBoxes();
+  distribution.emitBarrier(b);
+  for (auto [box, buffer] : llvm::zip(boxes, buffers))
+    drainBox(buffer, box.row, i32(box.col));
 }
 
 //===----------------------------------------------------------------------===//
 // CopyEngineStore
 //===----------------------------------------------------------------------===//
 
-void CopyEngineStore::awaitBox(int64_t later) {
+void CopyEngineStore::awaitBoxes(int64_t later) {
   emitForLeader(
       [&] { NVVM::CpAsyncBulkWaitGroupOp::create(b, later, b.getUnitAttr()); });
 }
 
-void CopyEngineStore::publishBox() {
+void CopyEngineStore::publishBoxes() {
   auto space =
       NVVM::SharedSpaceAttr::get(b.getContext(), NVVM::SharedSpace::shared_cta);
   NVVM::FenceProxyOp::create(b, NVVM::ProxyKind::async_shared, space);

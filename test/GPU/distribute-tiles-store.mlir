@@ -7,19 +7,20 @@
 gpu.module @m {
   // CHECK:       llvm.mlir.global external @moss_shared_memory() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
 
-  // 64 f32 columns are two boxes.
+  // 64 f32 columns are two boxes, which are filled and stored together.
   // CHECK-LABEL: gpu.func @f32(
   // CHECK-SAME:  %[[MAP:[a-z0-9_]+]]: !moss.tensor_map<64x32xf32, swizzle = 128>
   // CHECK:         %[[SMEM:[a-z0-9_]+]] = llvm.mlir.addressof @moss_shared_memory
   // CHECK:         %[[BYTES:[a-z0-9_]+]] = arith.muli %[[WG:[a-z0-9_]+]], %c16384_i32
   // CHECK:         %[[OUT:[a-z0-9_]+]] = llvm.getelementptr %[[SMEM]][49152]
   // CHECK:         %[[BOX0:[a-z0-9_]+]] = llvm.getelementptr %[[OUT]][%[[BYTES]]]
+  // CHECK:         %[[BOX1:[a-z0-9_]+]] = llvm.getelementptr %[[BOX0]][8192]
   // CHECK:         scf.if %[[LEADER:[a-z0-9_]+]] {
-  // CHECK-NEXT:      nvvm.cp.async.bulk.wait_group 1 {read}
+  // CHECK-NEXT:      nvvm.cp.async.bulk.wait_group 0 {read}
   // CHECK-NEXT:    }
   // CHECK:         %[[ID:[a-z0-9_]+]] = arith.addi %[[WG]], %c1_i32
   // CHECK-NEXT:    nvvm.barrier id = %[[ID]] number_of_threads = %c128_i32
-  // CHECK-COUNT-8: llvm.store %{{.*}} : vector<2xf32>, !llvm.ptr<3>
+  // CHECK-COUNT-16: llvm.store %{{.*}} : vector<2xf32>, !llvm.ptr<3>
   // CHECK-NOT:     llvm.store
   // CHECK:         nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>
   // CHECK-NEXT:    nvvm.barrier id = %[[ID]]
@@ -27,9 +28,6 @@ gpu.module @m {
   // CHECK:           nvvm.cp.async.bulk.tensor.global.shared.cta %{{.*}}, %[[BOX0]], box[%[[COL:[a-z0-9_]+]], %{{.*}}]
   // CHECK-NEXT:      nvvm.cp.async.bulk.commit.group
   // CHECK-NEXT:    }
-  // CHECK:         %[[BOX1:[a-z0-9_]+]] = llvm.getelementptr %[[BOX0]][8192]
-  // CHECK:           nvvm.cp.async.bulk.wait_group 1 {read}
-  // CHECK-COUNT-8: llvm.store
   // CHECK:         %[[COL1:[a-z0-9_]+]] = arith.addi %[[COL]], %c32_i32
   // CHECK:           nvvm.cp.async.bulk.tensor.global.shared.cta %{{.*}}, %[[BOX1]], box[%[[COL1]], %{{.*}}]
   // CHECK:         nvvm.cp.async.bulk.wait_group 0

@@ -49,6 +49,40 @@ static Value unpackRegisters(ImplicitLocOpBuilder &b, Value registers,
   return vector::FromElementsOp::create(b, fragment, elements);
 }
 
+/// Where in shared memory `operand` begins: at the first row of a tile, and
+/// at a whole step along its K. Nothing if it does not, which checkProduct
+/// reports.
+static std::optional<SlotTile> findOperand(Value operand) {
+  std::optional<SlotTile> found = SlotTile::lookup(operand);
+  auto type = cast<VectorType>(operand.getType());
+  if (!found || found->row != 0 ||
+      found->col % getMmaStepK(type.getElementType()) != 0)
+    return std::nullopt;
+  return found;
+}
+
+LogicalResult moss::checkProduct(MmaOp op) {
+  VectorType lhs = op.getLhs().getType();
+  int64_t k = lhs.getDimSize(1), n = op.getType().getDimSize(1);
+  int64_t stepK = getMmaStepK(lhs.getElementType());
+  if (k % stepK != 0)
+    return op.emitOpError("has K = ")
+           << k << ", but the matrix unit multiplies " << lhs.getElementType()
+           << " in steps of " << stepK << "; use a multiple of " << stepK;
+  if (n % 8 != 0 || n > kMaxWaveCols)
+    return op.emitOpError("has N = ")
+           << n << ", but the matrix unit takes a multiple of 8, at most "
+           << kMaxWaveCols;
+  for (Value operand : {op.getLhs(), op.getRhs()})
+    if (!findOperand(operand))
+      return op.emitOpError("multiplies ")
+             << operand.getType()
+             << " that is not in a slot: it must be a tile that moss.get "
+                "yields, or a slice of one, from row 0 and a multiple of "
+             << stepK << " along K on";
+  return success();
+}
+
 namespace {
 struct DistributeMma : DistributePattern<MmaOp> {
   using DistributePattern::DistributePattern;
@@ -56,25 +90,18 @@ struct DistributeMma : DistributePattern<MmaOp> {
   LogicalResult
   matchAndRewrite(MmaOp op, OneToNOpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    std::optional<SlotTile> lhsTile = findOperand(op.getLhs());
-    std::optional<SlotTile> rhsTile = findOperand(op.getRhs());
-    if (!lhsTile || !rhsTile)
-      return rewriter.notifyMatchFailure(
-          op, "operand is not whole steps of a tile in shared memory");
-    if (getTileRowBytes(op.getLhs().getType()) < kMmaStepBytes)
-      return rewriter.notifyMatchFailure(op, "K is less than a step");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     FragmentLayout layout = distribution.getLayout(op.getType());
     // The first step of a sum that starts from zero does not read its
     // accumulator.
     bool startsAnew = matchPattern(op.getAcc(), m_AnyZeroFloat());
     Value zero = i32Constant(b, 0);
-    Value rhs = describe(b, *rhsTile, zero);
+    Value rhs = describe(b, *findOperand(op.getRhs()), zero);
     SmallVector<Value> fragments;
     Value registers = findPrevious(op);
     for (int64_t wave = 0; wave < layout.getNumWaves(); ++wave) {
       Value row = distribution.getWaveRow(b, layout, wave);
-      Value lhs = describe(b, *lhsTile, row);
+      Value lhs = describe(b, *findOperand(op.getLhs()), row);
       Value acc = startsAnew ? Value() : adaptor.getAcc()[wave];
       registers = emitWave(b, op, lhs, rhs, acc, registers, layout);
       fragments.push_back(
@@ -95,17 +122,6 @@ private:
   static bool readsScales(MmaOp op) {
     auto get = findOperand(op.getLhs())->tile.getDefiningOp<GetOp>();
     return llvm::any_of(get.getChannel().getType().getTiles(), isScaleTile);
-  }
-
-  /// Where in shared memory `operand` begins: at the first row of a tile, and
-  /// at a whole step along its K.
-  static std::optional<SlotTile> findOperand(Value operand) {
-    std::optional<SlotTile> found = SlotTile::lookup(operand);
-    auto type = cast<VectorType>(operand.getType());
-    if (!found || found->row != 0 ||
-        found->col % getMmaStepK(type.getElementType()) != 0)
-      return std::nullopt;
-    return found;
   }
 
   /// The descriptor of an operand that begins in `tile`, from `row` on.

@@ -196,15 +196,28 @@ struct DistributeTilesPass
     SmallVector<WarpSpecializeOp> roles;
     getOperation().walk([&](WarpSpecializeOp op) { roles.push_back(op); });
     for (WarpSpecializeOp op : roles)
-      if (failed(checkShapes(op)) || failed(distribute(op)))
+      if (failed(checkProducts(op)) || failed(checkShapes(op)) ||
+          failed(distribute(op)))
         return signalPassFailure();
   }
 
 private:
+  static LogicalResult checkProducts(WarpSpecializeOp roles);
   static LogicalResult checkShapes(WarpSpecializeOp roles);
   static LogicalResult distribute(WarpSpecializeOp roles);
 };
 } // namespace
+
+/// Every product must be the consumers', and one that the matrix unit does.
+LogicalResult DistributeTilesPass::checkProducts(WarpSpecializeOp roles) {
+  WalkResult result = roles.walk([&](MmaOp op) -> WalkResult {
+    if (!roles.getConsumer().isAncestor(op->getParentRegion()))
+      return op.emitOpError("is not in the consumers' region of "
+                            "moss.warp_specialize, which multiply");
+    return checkProduct(op);
+  });
+  return failure(result.wasInterrupted());
+}
 
 /// Every tile must divide into whole waves of the consumers.
 LogicalResult DistributeTilesPass::checkShapes(WarpSpecializeOp roles) {

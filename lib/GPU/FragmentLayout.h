@@ -32,8 +32,10 @@
 
 namespace mlir::moss {
 
-/// Rows of one wgmma instruction.
+/// Rows of one wgmma instruction, and the columns that it has at most, a
+/// multiple of 8 (PTX ISA, "Matrix shape").
 inline constexpr int64_t kWaveRows = 64;
+inline constexpr int64_t kMaxWaveCols = 256;
 
 /// Where a fragment of one wave lives in a tile, and how large it is.
 class FragmentLayout {
@@ -127,6 +129,11 @@ template <typename OpT> struct DistributePattern : OpConversionPattern<OpT> {
 
   const DistributionContext &distribution;
 };
+
+/// Whether the matrix unit multiplies tiles of such extents, and reads the
+/// operands where they are: in a slot, from its first row and at whole steps
+/// along K on; emits an error if not.
+LogicalResult checkProduct(MmaOp op);
 
 /// Patterns for products, rescaled sums, loads, and stores of tiles.
 void populateDistributeMmaPatterns(const TypeConverter &converter,

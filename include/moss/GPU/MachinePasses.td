@@ -104,6 +104,10 @@ def MossDistributeTiles : Pass<"moss-distribute-tiles", "::mlir::gpu::GPUModuleO
     loads from shared memory, of rows while the products of their wave run, and of
     columns, which are many, where they are used.
 
+    A `moss.mma` must have operands in a slot, from its first row on, whole steps
+    along K (32 elements of FP8, 16 of BF16), and a multiple of 8 columns, at most
+    256. Anything else is an error, as is a tile without whole waves.
+
     ```mlir
     %s = arith.addf %c, %p : vector<256x128xf32>
     // becomes, for two consumers with two waves each

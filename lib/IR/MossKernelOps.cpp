@@ -33,6 +33,16 @@ LogicalResult PutOp::verify() {
           map.getElementType() != tile.getElementType())
         return emitOpError("the box of ")
                << source.getType() << " does not fit the tile " << tile;
+      // What reads the slot cannot know how it was swizzled.
+      if (isScaleTile(tile) && map.getSwizzle() != 0)
+        return emitOpError("copies the tile ")
+               << tile << " with swizzle = " << map.getSwizzle()
+               << ", but scales are not swizzled";
+      if (!isScaleTile(tile) && map.getSwizzle() != getTileRowBytes(tile))
+        return emitOpError("copies the tile ")
+               << tile << " with swizzle = " << map.getSwizzle()
+               << ", but operands are swizzled over whole rows, here of "
+               << getTileRowBytes(tile) << " bytes";
       continue;
     }
     Type elementType = cast<MemRefType>(source.getType()).getElementType();

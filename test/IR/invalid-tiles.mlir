@@ -102,6 +102,28 @@ func.func @f(%ch: !ch, %a: !moss.tensor_map<256x128xf8E4M3FN, swizzle = 128>, %p
 
 // -----
 
+!channel = !moss.channel<2 x (vector<64x64xbf16>)>
+!map = !moss.tensor_map<64x64xbf16, swizzle = 0>
+func.func @put_swizzle(%map: !map, %m: index, %k: index, %i: i32) {
+  %ch = moss.channel : !channel
+  // expected-error @below {{copies the tile 'vector<64x64xbf16>' with swizzle = 0, but operands are swizzled over whole rows, here of 128 bytes}}
+  moss.put %ch[%i] from(%map : !map) at(%m), (%k) : !channel
+  return
+}
+
+// -----
+
+!channel = !moss.channel<2 x (vector<1x32xf32>)>
+!map = !moss.tensor_map<1x32xf32, swizzle = 128>
+func.func @put_swizzled_scales(%map: !map, %m: index, %k: index, %i: i32) {
+  %ch = moss.channel : !channel
+  // expected-error @below {{copies the tile 'vector<1x32xf32>' with swizzle = 128, but scales are not swizzled}}
+  moss.put %ch[%i] from(%map : !map) at(%m), (%k) : !channel
+  return
+}
+
+// -----
+
 !ch = !moss.channel<4 x (vector<128x128xf8E4M3FN>)>
 
 func.func @f(%ch: !ch, %p: i32) {

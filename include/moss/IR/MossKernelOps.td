@@ -36,7 +36,8 @@ def Moss_PutOp : Moss_Op<"put", [SameVariadicOperandSize]> {
     tile per tile type of the channel, from `sources[i]` at row `rows[i]` and
     column `cols[i]`, and makes the slot full when all bytes have arrived, and
     tiles that the channel extends are f32. Elements past the bounds of a source
-    read as zero. `position` must be that of the `get` that receives the tiles: 0
+    read as zero. Tensor maps swizzle operands over whole rows, and scales not.
+    `position` must be that of the `get` that receives the tiles: 0
     for the first slots put, and what `moss.advance` makes of the one before for
     every other.
 

@@ -123,6 +123,7 @@ void moss::addKernelPasses(OpPassManager &pm) {
 }
 
 void moss::addKernelToThreadsPasses(OpPassManager &pm) {
+  pm.addPass(createMossVerifyLaunches());
   MossExpandRescaleOptions expand;
   expand.forThreads = true;
   pm.addPass(createMossExpandRescale(expand));

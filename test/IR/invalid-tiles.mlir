@@ -291,3 +291,13 @@ func.func @powers_of_half_the_rows(%t: vector<64x8xf32>, %p: vector<32x1xf32>) -
   %r = moss.apply_powers %t by %p : vector<64x8xf32>, vector<32x1xf32>
   return %r : vector<64x8xf32>
 }
+
+// -----
+
+func.func @eight_consumers() {
+  // expected-error @+1 {{'moss.warp_specialize' op attribute 'numConsumers' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive whose maximum value is 7}}
+  moss.warp_specialize producer registers(24) {
+  } consumers(8) registers(32) (%wg) {
+  }
+  return
+}

@@ -299,4 +299,32 @@ def MossUnrollSteps : Pass<"moss-unroll-steps", "::mlir::gpu::GPUFuncOp"> {
                            "::mlir::scf::SCFDialect"];
 }
 
+//===----------------------------------------------------------------------===//
+// moss-verify-launches
+//===----------------------------------------------------------------------===//
+
+def MossVerifyLaunches : Pass<"moss-verify-launches", "::mlir::ModuleOp"> {
+  let summary = "Check that launches give kernels what their roles need";
+  let description = [{
+    Nothing on the GPU checks that a ring fits into the dynamic shared memory of a
+    launch, or that there is a warpgroup for every role: a kernel would write past
+    its memory, or wait forever. So it is an error
+
+    - if a channel needs more shared memory than the target has,
+    - if a launch's `dynamic_shared_memory_size` is less than its kernel's channel
+      needs, or more than the target has,
+    - if a launch's threads are not those of the kernel's `moss.warp_specialize`: 128
+      for each consumer and 128 for the producer.
+
+    Sizes that are no constants cannot be checked. Kernels without a channel or
+    without roles are left alone. The pass changes nothing.
+
+    ```mlir
+    // error: gives its kernel 57391 bytes of dynamic shared memory, but the kernel's
+    // channel needs 57392; a size of 57392 to 232448, which sm_90a has, works
+    gpu.launch_func @m::@f ... dynamic_shared_memory_size %c57391_i32
+    ```
+  }];
+}
+
 #endif // MOSS_GPU_MACHINEPASSES_TD

@@ -237,9 +237,10 @@ def Moss_WarpSpecializeOp : Moss_Op<"warp_specialize", [
     Warpgroup 0 of the thread block runs `producer`, in which one thread starts
     copies, and `converter`, if there is one, in which one warp extends the scales
     that have arrived; warpgroups 1 to `numConsumers` run `consumer`, whose argument
-    is the consumer's number from 0. Each role is given its budget of registers per
-    thread. Channels are the only bridge between the roles. The op ends when
-    all roles have.
+    is the consumer's number from 0. There are at most seven consumers, since a
+    thread block has at most 1024 threads. Each role is given its budget of
+    registers per thread. Channels are the only bridge between the roles. The op
+    ends when all roles have.
 
     ```mlir
     moss.warp_specialize producer registers(40) {
@@ -257,7 +258,7 @@ def Moss_WarpSpecializeOp : Moss_Op<"warp_specialize", [
     ```
   }];
   let arguments = (ins
-    ConfinedAttr<I64Attr, [IntPositive]>:$numConsumers,
+    ConfinedAttr<I64Attr, [IntPositive, IntMaxValue<7>]>:$numConsumers,
     ConfinedAttr<I64Attr, [IntPositive]>:$producerRegisters,
     ConfinedAttr<I64Attr, [IntPositive]>:$consumerRegisters);
   let regions = (region SizedRegion<1>:$producer, MaxSizedRegion<1>:$converter,

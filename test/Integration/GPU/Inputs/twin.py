@@ -127,7 +127,9 @@ def bf16(value):
 
 def draw(rng, kind, rows, cols):
     """A rows x cols matrix of bf16 bits."""
-    scale = [2.0 ** rng.randint(-60, 60) if kind == "magnitudes" else 1.0 for _ in range(max(rows, 1))]
+    # The scales of tiny operands have a product below f32's normal numbers.
+    exponent = {"magnitudes": lambda: rng.randint(-60, 60), "tiny": lambda: -63}.get(kind, lambda: 0)
+    scale = [2.0 ** exponent() for _ in range(max(rows, 1))]
     draw_one = {"positive": rng.random, "outliers": lambda: rng.gauss(0, 1) * (1e4 if rng.random() < 1e-3 else 1)}
     one = draw_one.get(kind, lambda: rng.gauss(0, 1))
     data = [[bf16(one() * scale[r]) for _ in range(cols)] for r in range(rows)]
@@ -217,8 +219,8 @@ def run(folder, only):
         shapes = SHAPES if twins.shape == DYNAMIC else [twins.shape]
         wrong = 0
         for m, n, k in shapes:
-            kinds = ["normal", "special"] if m * n * k > 1e7 or m * n * k < 100 else [
-                "normal", "magnitudes", "outliers", "positive", "special"]
+            kinds = ["normal", "special", "tiny"] if m * n * k > 1e7 or m * n * k < 100 else [
+                "normal", "magnitudes", "outliers", "positive", "special", "tiny"]
             for kind in kinds:
                 wrong += bool(twins.compare(rng, m, n, k, kind))
                 checks += 1

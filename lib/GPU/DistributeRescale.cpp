@@ -92,6 +92,7 @@ struct DistributeApplyPowers : DistributePattern<ApplyPowersOp> {
     for (auto [wave, tile] : llvm::enumerate(adaptor.getTile())) {
       ValueRange parts = adaptor.getPowers();
       Value powers = parts[parts.size() == 1 ? 0 : wave];
+      OpBuilder::InsertionGuard guard(b);
       setInsertionPointEarly(b, op, {tile, powers});
       // Mostly not, so that the assembler may put the multiplication aside.
       Value isExpected = LLVM::ConstantOp::create(b, b.getI1Type(), false);
@@ -130,6 +131,8 @@ private:
     auto type = dyn_cast<VectorType>(op.getPowers().getType());
     if (!type)
       return vector::BroadcastOp::create(b, layout.getFragmentType(), powers);
+    if (type == op.getType())
+      return powers;
     return layout.spread(b, b.getLoc(), powers,
                          /*isPerRow=*/type.getDimSize(1) == 1);
   }

@@ -100,4 +100,49 @@ gpu.module @m {
     }
     gpu.return
   }
+
+  // The second wave's branch is behind that of the first, though what both take is
+  // defined outside the loop.
+  // CHECK-LABEL: gpu.func @carried(
+  // CHECK:         %[[L:[a-z0-9_]+]]:2 = scf.for {{.*}} iter_args(%[[X0:[a-z0-9_]+]] = %{{.*}}, %[[X1:[a-z0-9_]+]] = %{{.*}})
+  // CHECK:           %[[R0:[a-z0-9_]+]] = scf.if
+  // CHECK:             arith.mulf %[[X0]]
+  // CHECK:           } else {
+  // CHECK-NEXT:        scf.yield %[[X0]]
+  // CHECK-NEXT:      }
+  // CHECK:           %[[R1:[a-z0-9_]+]] = scf.if
+  // CHECK:             arith.mulf %[[X1]]
+  // CHECK:           scf.yield %[[R0]], %[[R1]]
+  gpu.func @carried(%p: f32, %a: f32, %out: memref<128x8xf32>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    moss.warp_specialize producer registers(40) {
+    } consumers(1) registers(232) (%wg) {
+      %t = vector.broadcast %a : f32 to vector<128x8xf32>
+      %l = scf.for %i = %c0 to %n step %c1 iter_args(%x = %t) -> vector<128x8xf32> {
+        %r = moss.apply_powers %x by %p : vector<128x8xf32>, f32
+        scf.yield %r : vector<128x8xf32>
+      }
+      vector.transfer_write %l, %out[%c0, %c0] {in_bounds = [true, true]} : vector<128x8xf32>, memref<128x8xf32>
+    }
+    gpu.return
+  }
+
+  // A tile of one column has one element for each power.
+  // CHECK-LABEL: gpu.func @column(
+  // CHECK:         scf.if
+  // CHECK-NEXT:      arith.mulf %{{.*}}, %{{.*}} : vector<2xf32>
+  gpu.func @column(%e: memref<64x8xf32>, %out: memref<64x8xf32>, %k: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    moss.warp_specialize producer registers(40) {
+    } consumers(1) registers(232) (%wg) {
+      %t = moss.load_scales %e[%c0, %c0] bound(%c64) group [1, 32] : memref<64x8xf32> -> vector<64x1xf32>
+      %rows = moss.load_scales %e[%c0, %k] bound(%c64) group [1, 32] : memref<64x8xf32> -> vector<64x1xf32>
+      %r = moss.apply_powers %t by %rows : vector<64x1xf32>, vector<64x1xf32>
+      %s = vector.broadcast %r : vector<64x1xf32> to vector<64x8xf32>
+      vector.transfer_write %s, %out[%c0, %c0] {in_bounds = [true, true]} : vector<64x8xf32>, memref<64x8xf32>
+    }
+    gpu.return
+  }
 }

@@ -56,6 +56,18 @@ static bool isSlower(scf::ForOp loop, uint64_t factor, int64_t consumers) {
          !scalesColumns(loop);
 }
 
+/// Whether a rest of \p loop's steps, in a loop of its own, makes the assembler
+/// spill: both loops take scales of columns, and load those of rows.
+static bool spillsRest(scf::ForOp loop) {
+  return scalesColumns(loop) &&
+         llvm::any_of(loop.getBody()->getOps<AddRescaledOp>(),
+                      [&](AddRescaledOp add) {
+                        Value rows = add.getRows();
+                        return rows && rows.getDefiningOp<LoadScalesOp>() &&
+                               !loop.isDefinedOutsideOfLoop(rows);
+                      });
+}
+
 /// How many of \p count steps are to be in iterations of \p factor: as many as
 /// leave none or at least two, and 0 if those are fewer than two iterations.
 /// Where no loop remains of steps, unrolled or left, the assembler runs out of
@@ -127,6 +139,12 @@ private:
       return success();
     }
     uint64_t rest = steps - countUnrolled(steps, factor);
+    if (rest && spillsRest(loop)) {
+      remark::missed(loop.getLoc(), named("rest"))
+          << "steps are not unrolled: their number is odd, and a rest that "
+             "loads scales of rows spills registers";
+      return success();
+    }
     remark::passed(loop.getLoc(), named("unrolled"))
         << (Twine(factor) + " steps are one iteration" +
             (rest ? ", after a rest of " + Twine(rest) : Twine()))

@@ -6,6 +6,7 @@
 !c = vector<192x128xf32>
 !channel = !moss.channel<4 x (!a, !b)>
 !rows = !moss.channel<4 x (!a, !b, vector<1x192xf32>)>
+!columns = !moss.channel<4 x (!a, !b, vector<1x128xf32>)>
 !scaled = !moss.channel<4 x (!a, !b, vector<1x192xf32>, vector<1x128xf32>)>
 
 gpu.module @m {
@@ -180,6 +181,62 @@ gpu.module @m {
         moss.release %ch[%i] : !rows
         %add = moss.add_rescaled %sum, %p rows(%rows : vector<192x1xf32>) : !c
         %next = moss.advance %ch[%i] : !rows
+        scf.yield %add, %next : !c, i32
+      }
+    }
+    gpu.return
+  }
+
+  // A rest that loads scales of rows, beside those of columns, takes more registers
+  // than there are. Scales that were loaded before the loop do not.
+  // CHECK-LABEL: gpu.func @loaded_rows(
+  // CHECK:         scf.for {{.*}} = %c0_i32 to %c1152_i32 step %c128_i32
+  // CHECK-NEXT:      moss.load_scales
+  // CHECK:         scf.for {{.*}} = %c0_i32 to %c1280_i32 step %c256_i32
+  // CHECK-COUNT-2:   moss.load_scales
+  // CHECK:         %[[BOUND:[a-z0-9_]+]] = arith.constant 384 : i32
+  // CHECK:         scf.for {{.*}} = %c0_i32 to %[[BOUND]] step %c128_i32
+  gpu.func @loaded_rows(%ch: !columns, %e: memref<192x10xf32>, %i0: i32) kernel {
+    %c0 = arith.constant 0 : index
+    %c192 = arith.constant 192 : index
+    %c0_i32 = arith.constant 0 : i32
+    %c128_i32 = arith.constant 128 : i32
+    %c1152_i32 = arith.constant 1152 : i32
+    %c1280_i32 = arith.constant 1280 : i32
+    %zero = arith.constant dense<0.0> : !c
+    moss.warp_specialize producer registers(24) {
+    } consumers(3) registers(160) (%wg) {
+      // expected-remark @+1 {{their number is odd, and a rest that loads scales of rows spills registers}}
+      %0:2 = scf.for %k = %c0_i32 to %c1152_i32 step %c128_i32 iter_args(%sum = %zero, %i = %i0) -> (!c, i32) : i32 {
+        %rows = moss.load_scales %e[%c0, %c0] bound(%c192) group [4, 128] : memref<192x10xf32> -> vector<192x1xf32>
+        %t:3 = moss.get %ch[%i] : !columns -> !a, !b, vector<1x128xf32>
+        %p = moss.mma %t#0, %t#1, %zero : !a, !b, !c
+        %cols = moss.read_scales %t#2 : vector<1x128xf32> -> vector<1x128xf32>
+        %add = moss.add_rescaled %sum, %p rows(%rows : vector<192x1xf32>) cols(%cols : vector<1x128xf32>) : !c
+        moss.release %ch[%i] : !columns
+        %next = moss.advance %ch[%i] : !columns
+        scf.yield %add, %next : !c, i32
+      }
+      // expected-remark @+1 {{2 steps are one iteration}}
+      %1:2 = scf.for %k = %c0_i32 to %c1280_i32 step %c128_i32 iter_args(%sum = %0#0, %i = %0#1) -> (!c, i32) : i32 {
+        %rows = moss.load_scales %e[%c0, %c0] bound(%c192) group [4, 128] : memref<192x10xf32> -> vector<192x1xf32>
+        %t:3 = moss.get %ch[%i] : !columns -> !a, !b, vector<1x128xf32>
+        %p = moss.mma %t#0, %t#1, %zero : !a, !b, !c
+        %cols = moss.read_scales %t#2 : vector<1x128xf32> -> vector<1x128xf32>
+        %add = moss.add_rescaled %sum, %p rows(%rows : vector<192x1xf32>) cols(%cols : vector<1x128xf32>) : !c
+        moss.release %ch[%i] : !columns
+        %next = moss.advance %ch[%i] : !columns
+        scf.yield %add, %next : !c, i32
+      }
+      %before = moss.load_scales %e[%c0, %c0] bound(%c192) group [4, 128] : memref<192x10xf32> -> vector<192x1xf32>
+      // expected-remark @+1 {{2 steps are one iteration, after a rest of 3}}
+      %2:2 = scf.for %k = %c0_i32 to %c1152_i32 step %c128_i32 iter_args(%sum = %1#0, %i = %1#1) -> (!c, i32) : i32 {
+        %t:3 = moss.get %ch[%i] : !columns -> !a, !b, vector<1x128xf32>
+        %p = moss.mma %t#0, %t#1, %zero : !a, !b, !c
+        %cols = moss.read_scales %t#2 : vector<1x128xf32> -> vector<1x128xf32>
+        %add = moss.add_rescaled %sum, %p rows(%before : vector<192x1xf32>) cols(%cols : vector<1x128xf32>) : !c
+        moss.release %ch[%i] : !columns
+        %next = moss.advance %ch[%i] : !columns
         scf.yield %add, %next : !c, i32
       }
     }

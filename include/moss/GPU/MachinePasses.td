@@ -98,7 +98,8 @@ def MossDistributeTiles : Pass<"moss-distribute-tiles", "::mlir::gpu::GPUModuleO
     accumulator layout of `wgmma` gives to one thread. `moss.mma` becomes chains
     of `wgmma`, one per wave, each waited for (`moss-overlap-mma` relaxes that);
     elementwise ops, constants and broadcasts become the same ops on fragments;
-    `moss.add_rescaled` becomes fused multiply-adds after each wave's products;
+    `moss.add_rescaled` becomes fused multiply-adds after each wave's products, and
+    `moss.apply_powers` a branch around a multiplication of each wave;
     scales and old results are loaded, and results stored, by element; and
     `moss.store_tile` goes through swizzled shared memory. `moss.read_scales` becomes
     loads from shared memory, of rows while the products of their wave run, and of
@@ -267,11 +268,13 @@ def MossUnrollSteps : Pass<"moss-unroll-steps", "::mlir::gpu::GPUFuncOp"> {
     computes where its tiles are. Of steps in one block, the assembler moves this
     ahead of the additions. So four steps become one iteration, or two if scales
     of columns are read, which take more registers, or if there are fewer than eight
-    steps. Where consumers of one wave scale rows, two steps measured slower than
-    one, and stay apart. A rest is a loop in front: behind, it keeps registers that
-    the assembler then spills. The number of steps must be known. All loops have
-    two iterations at least, since the assembler serializes the products of the
-    loop over tiles otherwise.
+    steps, or nine. Where consumers of one wave scale rows, two steps measured slower
+    than one, and stay apart. A rest is a loop in front: behind, it keeps registers
+    that the assembler then spills. It does so in front, too, of steps that read
+    scales of columns and load those of rows from global memory, of which an odd
+    number stays apart. The number of steps must be known. All loops have two
+    iterations at least, since the assembler serializes the products of the loop
+    over tiles otherwise.
     Loops whose products stay in flight (`moss-overlap-mma`) have nothing to gain, and
     are left alone, as those are that hold several products already.
 

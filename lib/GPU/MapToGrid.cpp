@@ -66,10 +66,11 @@ Value GridMapper::countTiles(unsigned dim) {
   return arith::CeilDivUIOp::create(b, extent, index(step));
 }
 
-/// The quotient by \p group's height, and the height, of \p position in it: all
-/// groups have `raster` tiles along M, but the last may have fewer. Where the
-/// shape is static, divisors are constants, since a division by anything else
-/// is a call of twenty instructions that wait for each other.
+/// The quotient of \p position in the group of tiles that begins at \p firstM
+/// by the group's height, and the height. All groups have `raster` tiles along
+/// M, but the last may have fewer. Where M is static, divisors are constants,
+/// since a division by anything else is a call of twenty instructions that wait
+/// for each other.
 std::pair<Value, Value> GridMapper::divideByHeight(Value position, Value firstM,
                                                    Value tilesM) {
   int64_t raster = schedule.getRaster();

@@ -12,6 +12,7 @@
 
 #include "FragmentLayout.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/IR/Matchers.h"
@@ -79,6 +80,24 @@ static uint64_t countUnrolled(uint64_t count, uint64_t factor) {
   return count >= rest + 2 * factor ? count - rest : 0;
 }
 
+/// Lets LLVM leave \p loop a loop. Of two steps it makes one block, whose
+/// registers the assembler spills. Lowerings hand this on by the name that it
+/// has on a branch.
+static void keepLoop(scf::ForOp loop) {
+  MLIRContext *context = loop.getContext();
+  auto unroll = LLVM::LoopUnrollAttr::get(
+      context, /*disable=*/BoolAttr::get(context, true), /*count=*/{},
+      /*runtimeDisable=*/{}, /*full=*/{}, /*followupUnrolled=*/{},
+      /*followupRemainder=*/{}, /*followupAll=*/{});
+  loop->setAttr("loop_annotation",
+                LLVM::LoopAnnotationAttr::get(
+                    context, /*disableNonforced=*/{}, /*vectorize=*/{},
+                    /*interleave=*/{}, unroll, /*unrollAndJam=*/{}, /*licm=*/{},
+                    /*distribute=*/{}, /*pipeline=*/{}, /*peeled=*/{},
+                    /*unswitch=*/{}, /*mustProgress=*/{}, /*isVectorized=*/{},
+                    /*startLoc=*/{}, /*endLoc=*/{}, /*parallelAccesses=*/{}));
+}
+
 /// Moves the first \p count steps of \p loop, which begins at \p lower, to a
 /// loop in front of it.
 static void splitLoop(scf::ForOp loop, int64_t lower, uint64_t count) {
@@ -88,6 +107,7 @@ static void splitLoop(scf::ForOp loop, int64_t lower, uint64_t count) {
       b, loop.getLoc(),
       b.getIntegerAttr(loop.getUpperBound().getType(), bound));
   auto first = cast<scf::ForOp>(b.clone(*loop));
+  keepLoop(first);
   first.setUpperBound(boundary);
   loop.setLowerBound(boundary);
   loop.getInitArgsMutable().assign(first.getResults());

@@ -17,6 +17,15 @@
 // PROMOTED: wait for a slot: 4
 // PROMOTED: product wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e5m2: 32
 
+// Ten steps are two and two fours. The two stay a loop, of one wave for each of three
+// consumers.
+// RUN: sed -e 's/@ACCUMULATE@/promoted(128)/; s/x4096xf8/x1280xf8/g' %s \
+// RUN:   | moss-opt --moss-fp8-lower='tile=192,128,128 consumers=3' | moss-translate --moss-gpu-binary-to-ptx -o %t.rest.ptx
+// RUN: %python %S/Inputs/k-loop.py < %t.rest.ptx | FileCheck %s --check-prefix=REST --implicit-check-not="floating point"
+// REST: floating point add.rn.f32: 64
+// REST: wait for a slot: 1
+// REST: product wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e5m2: 4
+
 // The whole kernel: one entry, registers and arrivals by role, stores by the
 // copy engine, and the scales after the loop.
 // RUN: FileCheck %s --check-prefix=PTX < %t.fast.ptx

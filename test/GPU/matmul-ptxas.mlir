@@ -30,6 +30,11 @@
 // RUN: sed -e 's/@ACCUMULATE@/promoted(256)/; s/@LHS@/f8E4M3FN/; s/@RHS@/f8E4M3FN/; s/@OUT@/bf16/' %s \
 // RUN:   | moss-opt --moss-fp8-lower="tile=256,64,128" | moss-translate --moss-gpu-binary-to-ptx -o %t.ptx
 // RUN: %ptxas -v -arch=sm_90a %t.ptx -o %t.cubin 2>&1 | FileCheck %s --implicit-check-not=C75 --implicit-check-not=warning
+// A rest of two steps in front of the fours, for three consumers.
+// RUN: sed -e 's/@ACCUMULATE@/promoted(128)/; s/@LHS@/f8E4M3FN/; s/@RHS@/f8E4M3FN/; s/@OUT@/bf16/; s/x4096x!\([lr]\)/x1280x!\1/g' %s \
+// RUN:   | moss-opt --moss-fp8-lower='tile=192,128,128 consumers=3' | moss-translate --moss-gpu-binary-to-ptx -o %t.ptx
+// RUN: %ptxas -v -arch=sm_90a %t.ptx -o %t.cubin 2>&1 | FileCheck %s --check-prefix=REST --implicit-check-not=C75 --implicit-check-not=warning
+// REST: 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 
 // CHECK: 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 // CHECK: Used 168 registers

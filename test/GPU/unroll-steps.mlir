@@ -1,6 +1,9 @@
 // RUN: moss-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(moss-unroll-steps)))" | FileCheck %s
 // RUN: moss-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(moss-unroll-steps)))" --remark-format=emitRemark --remarks-filter="moss.*" -verify-diagnostics
 
+// CHECK: #[[UNROLL:.*]] = #llvm.loop_unroll<disable = true>
+// CHECK: #[[KEEP:.*]] = #llvm.loop_annotation<unroll = #[[UNROLL]]>
+
 !a = vector<192x128xf8E4M3FN>
 !b = vector<128x128xf8E4M3FN>
 !c = vector<192x128xf32>
@@ -91,13 +94,15 @@ gpu.module @m {
     gpu.return
   }
 
-  // 86 steps are two and 21 fours. The sum goes from one loop to the other.
+  // 86 steps are two and 21 fours. The sum goes from one loop to the other. LLVM
+  // leaves the first a loop.
   // CHECK-LABEL: gpu.func @rest_of_86(
   // CHECK:         %[[BOUND:[a-z0-9_]+]] = arith.constant 256 : i32
   // CHECK:         %[[REST:[a-z0-9_]+]]:2 = scf.for {{.*}} = %c0_i32 to %[[BOUND]] step %c128_i32 iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}})
   // CHECK:           moss.mma
   // CHECK-NOT:       moss.mma
   // CHECK:           scf.yield
+  // CHECK-NEXT:    } {loop_annotation = #[[KEEP]]}
   // CHECK:         %[[STEP:[a-z0-9_]+]] = arith.constant 512 : i32
   // CHECK:         scf.for {{.*}} = %[[BOUND]] to %c11008_i32 step %[[STEP]] iter_args(%{{.*}} = %[[REST]]#0, %{{.*}} = %[[REST]]#1)
   // CHECK-COUNT-4:   moss.mma

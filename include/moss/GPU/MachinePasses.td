@@ -274,7 +274,7 @@ def MossUnrollSteps : Pass<"moss-unroll-steps", "::mlir::gpu::GPUFuncOp"> {
     scales of columns and load those of rows from global memory, of which an odd
     number stays apart. The number of steps must be known. All loops have two
     iterations at least, since the assembler serializes the products of the loop
-    over tiles otherwise.
+    over tiles otherwise; LLVM is told not to unroll a rest, of two for instance.
     Loops whose products stay in flight (`moss-overlap-mma`) have nothing to gain, and
     are left alone, as those are that hold several products already.
 
@@ -299,6 +299,7 @@ def MossUnrollSteps : Pass<"moss-unroll-steps", "::mlir::gpu::GPUFuncOp"> {
   }];
   let statistics = [Statistic<"numUnrolled", "unrolled", "Number of loops">];
   let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::LLVM::LLVMDialect",
                            "::mlir::scf::SCFDialect"];
 }
 

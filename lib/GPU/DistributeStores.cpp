@@ -49,6 +49,12 @@ protected:
     return arith::IndexCastOp::create(b, b.getI32Type(), index);
   }
   void emitForLeader(llvm::function_ref<void()> body);
+  /// Let the thread that starts copies wait for all but the latest \p later.
+  void awaitCopies(int64_t later) {
+    emitForLeader([&] {
+      NVVM::CpAsyncBulkWaitGroupOp::create(b, later, b.getUnitAttr());
+    });
+  }
 
   /// Make sure that the boxes to be filled have been read, but for a barrier
   /// that follows; all but the latest \p later stores must have.
@@ -90,7 +96,7 @@ public:
         firstCol(toI32(op.getCol())) {}
 
 private:
-  void awaitBoxes(int64_t later) override;
+  void awaitBoxes(int64_t later) override { awaitCopies(later); }
   void publishBoxes() override;
   void drainBox(Value box, Value row, Value col) override;
 
@@ -108,6 +114,12 @@ public:
         write(op) {}
 
 private:
+  /// Threads are done with a box at a barrier, but the copy engine may still
+  /// read those of another tile.
+  void awaitBoxes(int64_t) override {
+    if (distribution.storesTiles)
+      awaitCopies(/*later=*/0);
+  }
   void drainBox(Value box, Value row, Value col) override;
   void storeUnit(Value unit, Value box, Value row, Value col);
   void storeElements(ArrayRef<Value> elements, Value row, Value col,
@@ -254,11 +266,6 @@ void StoreEmitter::emitBoxes(ArrayRef<Box> boxes, int64_t firstBuffer,
 //===----------------------------------------------------------------------===//
 // CopyEngineStore
 //===----------------------------------------------------------------------===//
-
-void CopyEngineStore::awaitBoxes(int64_t later) {
-  emitForLeader(
-      [&] { NVVM::CpAsyncBulkWaitGroupOp::create(b, later, b.getUnitAttr()); });
-}
 
 void CopyEngineStore::publishBoxes() {
   auto space =

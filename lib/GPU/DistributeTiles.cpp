@@ -278,11 +278,11 @@ LogicalResult DistributeTilesPass::distribute(WarpSpecializeOp roles) {
   });
 
   // Shared memory must outlive the copies that read it.
-  bool storesTiles =
+  distribution.storesTiles =
       roles.getConsumer()
           .walk([](StoreTileOp) { return WalkResult::interrupt(); })
           .wasInterrupted();
-  if (storesTiles) {
+  if (distribution.storesTiles) {
     b.setInsertionPointToEnd(&roles.getConsumer().front());
     NVVM::CpAsyncBulkWaitGroupOp::create(b, 0, UnitAttr());
   }

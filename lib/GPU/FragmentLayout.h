@@ -92,6 +92,8 @@ struct DistributionContext {
   int64_t consumers;
   /// Waves of a product, each of which is waited for.
   int64_t productWaves;
+  /// Whether the copy engine stores a tile, of this kernel.
+  bool storesTiles;
   ThreadPosition position;
 
   FragmentLayout getLayout(Type tile) const {

@@ -81,10 +81,33 @@ gpu.module @m {
   }
 }
 
+// Threads that fill a box wait for the copy engine to have read what it stores.
+// CHECK-LABEL: gpu.func @both(
+// CHECK:         nvvm.cp.async.bulk.tensor.global.shared.cta
+// CHECK:         scf.if
+// CHECK-NEXT:      nvvm.cp.async.bulk.wait_group 0 {read}
+// CHECK-NEXT:    }
+// CHECK-NEXT:    nvvm.barrier
+// CHECK-COUNT-4: nvvm.stmatrix
+// CHECK:         memref.store
+gpu.module @engine_and_threads {
+  gpu.func @both(%map: !moss.tensor_map<64x64xbf16, swizzle = 128>, %x: bf16, %out: memref<?x?xbf16>, %m: index) kernel {
+    %ch = moss.channel : !moss.channel<4 x (vector<64x128xf8E4M3FN>, vector<64x128xf8E4M3FN>)>
+    moss.warp_specialize producer registers(40) {
+    } consumers(1) registers(232) (%wg) {
+      %t = vector.broadcast %x : bf16 to vector<64x64xbf16>
+      moss.store_tile %t, %map[%m, %m] : vector<64x64xbf16>, !moss.tensor_map<64x64xbf16, swizzle = 128>
+      vector.transfer_write %t, %out[%m, %m] : vector<64x64xbf16>, memref<?x?xbf16>
+    }
+    gpu.return
+  }
+}
+
 // A destination out of the copy engine's reach: the warpgroup fills a box, and its
 // threads store it by units of 16 bytes, unchecked where the unit is inside.
 // CHECK-LABEL: gpu.func @by_threads(
 // CHECK-SAME:    %[[OUT:[a-z0-9_]+]]: memref<?x?xbf16>
+// CHECK-NOT:     wait_group
 // CHECK-COUNT-4: nvvm.stmatrix
 // CHECK:         nvvm.barrier
 // CHECK:         scf.for

@@ -53,6 +53,7 @@ MODES = {
     "mx": (MX, MX, "promoted(128)"),
     "bf16": (None, None, "fast"),
 }
+SCHEDULE = ("tile", "stages", "consumers", "raster", "blocks")
 MODE_SETS = {"default": "fast,promoted,bf16",
              "schemes": "fast,promoted,per-tensor,two-level-k128,two-level-k128-both,"
                         "per-group,per-group-both"}
@@ -241,16 +242,28 @@ def main():
     parser.add_argument("--modes", default="default",
                         help=f"modes ({', '.join(MODES)}), or one of {', '.join(MODE_SETS)}")
     parser.add_argument("--options", default="",
-                        help="more options of moss-fp8-lower, as a schedule")
+                        help=f"a schedule, as options of moss-fp8-lower: {', '.join(SCHEDULE)}")
     parser.add_argument("--quantize", action="store_true",
                         help="also compile quantization, to be timed with the matmuls")
     parser.add_argument("--ptxas", default=shutil.which("ptxas") or
                         "/usr/local/cuda/bin/ptxas")
     options = parser.parse_args()
-    os.makedirs(options.out, exist_ok=True)
+    for option in options.options.split():
+        if option.split("=")[0] not in SCHEDULE:
+            parser.error(f"--options: '{option}' is not of the schedule; schemes and accumulation "
+                         "are those of --modes")
     modes, kernels = MODE_SETS.get(options.modes, options.modes).split(","), []
+    for mode in modes:
+        if mode not in MODES:
+            parser.error(f"--modes: '{mode}' is neither of {', '.join(MODES)} nor, alone, of "
+                         f"{', '.join(MODE_SETS)}")
+    shapes = []
     for shape in options.shapes.split(","):
-        shape = [int(extent) for extent in shape.split("x")]
+        if not re.fullmatch(r"\d+x\d+x\d+", shape):
+            parser.error(f"--shapes: '{shape}' is not MxNxK")
+        shapes.append([int(extent) for extent in shape.split("x")])
+    os.makedirs(options.out, exist_ok=True)
+    for shape in shapes:
         quantizers = build_quantizers(shape, modes, options) if options.quantize else {}
         for mode in modes:
             kernels.append(build(shape, mode, options))

@@ -23,12 +23,12 @@ struct OperandOptions {
 };
 } // namespace
 
-/// `outer,k`, each a positive integer or `full`, which is stored as 0.
 namespace {
 /// What the options say for both operands.
 struct CommonOptions {
-  /// As the option says, and what it is if that is not given.
+  /// As the option says.
   std::optional<GlobalScale> global;
+  /// Without that option, of operands that have one.
   GlobalScale defaultGlobal;
   ExponentRounding rounding;
 };
@@ -37,31 +37,34 @@ struct CommonOptions {
 struct MicroScheme {
   StringLiteral name;
   bool isFP32;
+  /// Whether it has a global scale if the options do not ask for one.
+  bool hasGlobal;
   int64_t groupOuter, groupK;
 };
 
 /// The schemes of both operands, by one name.
 struct System {
   StringLiteral name, lhs, rhs;
+  /// Of those operands that have one.
   GlobalScale global;
 };
 } // namespace
 
 static constexpr MicroScheme kMicroSchemes[] = {
-    {"rows", false, 1, 0},
-    {"mx", false, 1, 32},
-    {"group", true, 1, 128},
-    {"block", true, 128, 128},
+    {"rows", false, true, 1, 0},
+    {"mx", false, false, 1, 32},
+    {"group", true, false, 1, 128},
+    {"block", true, false, 128, 128},
 };
 
 static constexpr System kSystems[] = {
     {"two-level", "rows", "tensor", GlobalScale::JIT},
     {"per-tensor", "tensor", "tensor", GlobalScale::JIT},
     {"per-tensor-delayed", "tensor", "tensor", GlobalScale::Delayed},
-    {"per-group", "group", "block", GlobalScale::Unit},
-    {"per-group-1x128", "group", "group", GlobalScale::Unit},
-    {"mx", "mx", "mx", GlobalScale::Unit},
-    {"bf16", "bf16", "bf16", GlobalScale::Unit},
+    {"per-group", "group", "block", GlobalScale::JIT},
+    {"per-group-1x128", "group", "group", GlobalScale::JIT},
+    {"mx", "mx", "mx", GlobalScale::JIT},
+    {"bf16", "bf16", "bf16", GlobalScale::JIT},
 };
 
 static const MicroScheme *lookupMicroScheme(StringRef name) {
@@ -82,6 +85,7 @@ static FailureOr<System> lookupSystem(StringRef name, Location loc) {
   return diag << ", but is '" << name << "'";
 }
 
+/// `outer,k`, each a positive integer or `full`, which is stored as 0.
 static FailureOr<std::pair<int64_t, int64_t>>
 parseGroup(const OperandOptions &operand, Location loc) {
   auto parseExtent = [](StringRef text, int64_t &extent) {
@@ -165,11 +169,11 @@ static FailureOr<SchemeAttr> buildNamedScheme(const OperandOptions &operand,
   FailureOr<Type> elementType = parseFormat(operand, loc);
   if (failed(elementType))
     return failure();
-  GlobalScale global = common.global.value_or(common.defaultGlobal);
   if (operand.scheme == "tensor") {
     if (failed(rejectGroup(operand, loc)))
       return failure();
-    return SchemeAttr::get(context, *elementType, Type(), 0, 0, global,
+    return SchemeAttr::get(context, *elementType, Type(), 0, 0,
+                           common.global.value_or(common.defaultGlobal),
                            ExponentRounding::Ceil);
   }
   const MicroScheme *named = lookupMicroScheme(operand.scheme);
@@ -186,11 +190,11 @@ static FailureOr<SchemeAttr> buildNamedScheme(const OperandOptions &operand,
       return failure();
     group = *parsed;
   }
-  // An FP32 scale leaves nothing for a global scale to do.
+  GlobalScale global = common.global.value_or(
+      named->hasGlobal ? common.defaultGlobal : GlobalScale::Unit);
   if (named->isFP32)
     return SchemeAttr::get(context, *elementType, Float32Type::get(context),
-                           group.first, group.second,
-                           common.global.value_or(GlobalScale::Unit),
+                           group.first, group.second, global,
                            ExponentRounding::Ceil);
   return SchemeAttr::get(context, *elementType, Float8E8M0FNUType::get(context),
                          group.first, group.second, global, common.rounding);

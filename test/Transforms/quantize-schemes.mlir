@@ -1,4 +1,5 @@
-// Every scheme of both operands by its name, and what it stands for.
+// Every scheme of both operands by its name, and what it stands for. A name of one
+// operand stands for the same.
 // RUN: moss-opt --moss-quantize=scheme=two-level %s | FileCheck %s --check-prefix=TWO-LEVEL
 // RUN: moss-opt --moss-quantize="scheme=two-level rhs-group=1,128" %s | FileCheck %s --check-prefix=TWO-LEVEL-GROUPS
 // RUN: moss-opt --moss-quantize=scheme=per-tensor %s | FileCheck %s --check-prefix=PER-TENSOR
@@ -9,6 +10,11 @@
 // RUN: moss-opt --moss-quantize="scheme=per-group lhs-group=1,64" %s | FileCheck %s --check-prefix=PER-GROUP-64
 // RUN: moss-opt --moss-quantize=scheme=per-group-1x128 %s | FileCheck %s --check-prefix=PER-GROUP-1X128
 // RUN: moss-opt --moss-quantize=scheme=mx %s | FileCheck %s --check-prefix=MX
+// RUN: moss-opt --moss-quantize="lhs-scheme=mx rhs-scheme=mx" %s | FileCheck %s --check-prefix=MX
+// RUN: moss-opt --moss-quantize="lhs-scheme=mx" %s | FileCheck %s --check-prefix=MX-TENSOR
+// RUN: moss-opt --moss-quantize="scheme=mx rhs-scheme=tensor" %s | FileCheck %s --check-prefix=MX-TENSOR
+// RUN: moss-opt --moss-quantize="scheme=per-tensor-delayed lhs-scheme=mx" %s | FileCheck %s --check-prefix=MX-DELAYED
+// RUN: moss-opt --moss-quantize="lhs-scheme=mx rhs-scheme=mx global=jit rounding=floor" %s | FileCheck %s --check-prefix=MX-JIT
 // RUN: moss-opt --moss-quantize="scheme=mx global=jit rounding=floor" %s | FileCheck %s --check-prefix=MX-JIT
 // RUN: moss-opt --moss-quantize="scheme=per-tensor lhs-format=e5m2" %s | FileCheck %s --check-prefix=GRADIENT
 // RUN: moss-opt --moss-quantize="rhs-format=e5m2" %s | FileCheck %s --check-prefix=RHS-E5M2
@@ -30,6 +36,8 @@
 // PER-GROUP-64:     moss.scaled_matmul {{.*}} lhs(<f8E4M3FN, micro = f32, group = [1, 64], global = unit, rounding = ceil>, {{.*}} rhs(<f8E4M3FN, micro = f32, group = [128, 128],
 // PER-GROUP-1X128:  moss.scaled_matmul {{.*}} lhs(<f8E4M3FN, micro = f32, group = [1, 128], global = unit, rounding = ceil>, {{.*}} rhs(<f8E4M3FN, micro = f32, group = [1, 128], global = unit, rounding = ceil>,
 // MX:               moss.scaled_matmul {{.*}} lhs(<f8E4M3FN, micro = f8E8M0FNU, group = [1, 32], global = unit, rounding = ceil>, {{.*}} rhs(<f8E4M3FN, micro = f8E8M0FNU, group = [1, 32], global = unit,
+// MX-TENSOR:        moss.scaled_matmul {{.*}} lhs(<f8E4M3FN, micro = f8E8M0FNU, group = [1, 32], global = unit, rounding = ceil>, {{.*}} rhs(<f8E4M3FN, global = jit>,
+// MX-DELAYED:       moss.scaled_matmul {{.*}} lhs(<f8E4M3FN, micro = f8E8M0FNU, group = [1, 32], global = unit, rounding = ceil>, {{.*}} rhs(<f8E4M3FN, global = delayed>,
 // MX-JIT:           moss.scaled_matmul {{.*}} lhs(<f8E4M3FN, micro = f8E8M0FNU, group = [1, 32], global = jit, rounding = floor>,
 // GRADIENT:         moss.scaled_matmul {{.*}} lhs(<f8E5M2, global = jit>, {{.*}} rhs(<f8E4M3FN, global = jit>,
 // RHS-E5M2:         moss.scaled_matmul {{.*}} lhs(<f8E4M3FN, micro = f8E8M0FNU, {{.*}} rhs(<f8E5M2, global = jit>,

@@ -24,7 +24,7 @@ func.func @plain(%x: tensor<8x64xbf16>, %w: tensor<64x16xbf16>, %c: tensor<8x16x
   // TENSOR-COUNT-2: moss.quantize <f8E4M3FN, global = unit>
   // TENSOR: moss.scaled_matmul <fast> lhs(<f8E4M3FN, global = unit>, %{{.*}} : tensor<8x64xf8E4M3FN>) rhs(<f8E4M3FN, global = unit>, %{{.*}} : tensor<16x64xf8E4M3FN>) outs
   // GROUPS: moss.quantize <f8E4M3FN, micro = f8E8M0FNU, group = [1, 64], global = jit, rounding = nearest> ins({{.*}} micro(%{{.*}} : tensor<8x1xf8E8M0FNU>)
-  // GROUPS: moss.quantize <f8E4M3FN, micro = f8E8M0FNU, group = [1, 32], global = jit, rounding = nearest> transpose ins({{.*}} micro(%{{.*}} : tensor<16x2xf8E8M0FNU>)
+  // GROUPS: moss.quantize <f8E4M3FN, micro = f8E8M0FNU, group = [1, 32], global = unit, rounding = nearest> transpose ins({{.*}} micro(%{{.*}} : tensor<16x2xf8E8M0FNU>)
   // GROUPS: moss.scaled_matmul <promoted(256)>
   // TEXT: moss.quantize <f8E4M3FN, micro = f8E8M0FNU
   // TEXT: moss.quantize <f8E5M2, global = unit> transpose

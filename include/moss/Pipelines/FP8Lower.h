@@ -76,8 +76,8 @@ struct FP8LowerOptions : PassPipelineOptions<FP8LowerOptions> {
       *this, "global",
       llvm::cl::desc(
           "Global scale: 'jit' (from the tensor's largest magnitude; the "
-          "default of 'two-level' and 'per-tensor'), 'delayed' (from those of "
-          "earlier calls) or 'unit' (1)")};
+          "default for 'rows' and 'tensor'), 'delayed' (from those of earlier "
+          "calls) or 'unit' (1; the default for 'mx', 'group' and 'block')")};
   PassOptions::Option<int64_t> amaxHistory{
       *this, "amax-history",
       llvm::cl::desc("Delayed scales: calls of which the amax is kept"),

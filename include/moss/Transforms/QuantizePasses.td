@@ -209,10 +209,10 @@ def MossQuantize : Pass<"moss-quantize"> {
            "Payload of the right operand, likewise">,
     Option<"global", "global", "std::string", /*default=*/"",
            "Global scale of schemes that are not attributes: 'jit' (from the "
-           "tensor's largest magnitude; the default for 'two-level' and "
-           "'per-tensor'), 'delayed' (from those of earlier calls; the default "
-           "for 'per-tensor-delayed') or 'unit' (1; the default for others, and "
-           "for FP32 micro scales)">,
+           "tensor's largest magnitude; the default for 'rows' and 'tensor'), "
+           "'delayed' (from those of earlier calls; their default under "
+           "'per-tensor-delayed') or 'unit' (1; the default for 'mx', 'group' "
+           "and 'block')">,
     Option<"rounding", "rounding", "std::string", /*default=*/"\"ceil\"",
            "Rounding of micro exponents in schemes that are not attributes: "
            "'ceil', 'nearest' or 'floor'; only 'ceil' never saturates">,

@@ -39,7 +39,7 @@ CASES = {
     "f32-groups-blocks": (f"lhs-scheme=\"{GROUPS}\" rhs-scheme=\"{BLOCKS}\"", DYNAMIC, "f32", "nk", False),
     "f32-groups-both": (f"lhs-scheme=\"{GROUPS}\" rhs-scheme=\"{GROUPS}\"", DYNAMIC, "f32", "nk", False),
     "f32-groups-static": (f"lhs-scheme=\"{GROUPS}\" rhs-scheme=\"{BLOCKS}\"", (512, 384, 1024), "bf16", "nk", False),
-    "mx-both": ("lhs-scheme=mx rhs-scheme=mx", DYNAMIC, "f32", "nk", False),
+    "mx-both": ("scheme=mx global=jit", DYNAMIC, "f32", "nk", False),
     "mx": ("lhs-scheme=mx", DYNAMIC, "f32", "nk", False),
     "mx-narrow-k": ("scheme=mx tile=128,64,32", DYNAMIC, "f32", "nk", False),
     "mx-promote-64": ("scheme=mx promote-interval=64", DYNAMIC, "f32", "nk", False),

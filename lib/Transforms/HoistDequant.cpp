@@ -45,6 +45,22 @@ struct RescaledSum {
 /// How far a scale can move.
 enum class Reach { Absent, Epilogue, GroupBoundary, Step };
 
+/// Where the scales of a sum can move to, if its rounding may change.
+struct Moves {
+  /// To the epilogue.
+  Value rows, cols;
+  SmallVector<Value> scalars;
+  /// Whether others change in the loop.
+  bool leavesOthers = false;
+  /// The extent of the micro group to whose boundary the others move; 0 if
+  /// there are none, or they stay.
+  int64_t group = 0;
+  /// Why scales stay, if that is to be said.
+  StringRef obstacle;
+
+  bool hasEpilogue() const { return rows || cols || !scalars.empty(); }
+};
+
 } // namespace
 
 static constexpr llvm::StringLiteral kCategory = "moss-hoist-dequant";
@@ -147,12 +163,6 @@ static Reach getReach(scf::ForOp loop, Value scales) {
   return matchGroupedLoad(loop, scales) ? Reach::GroupBoundary : Reach::Step;
 }
 
-/// Whether moving `scales` keeps the bits, by its type.
-static bool isPowerOfTwo(Value scales) {
-  return isa<Float8E8M0FNUType>(
-      cast<VectorType>(scales.getType()).getElementType());
-}
-
 //===----------------------------------------------------------------------===//
 // Rewriting
 //===----------------------------------------------------------------------===//
@@ -250,6 +260,54 @@ static void stripMine(RewriterBase &rewriter, RescaledSum sum, int64_t group) {
 // Decisions
 //===----------------------------------------------------------------------===//
 
+/// How long the groups are at whose boundary all `scales` of `loop` change,
+/// each a grouped load.
+static int64_t getCommonGroup(scf::ForOp loop, ArrayRef<Value> scales) {
+  int64_t group = 0;
+  for (Value grouped : scales)
+    group = std::gcd(group, matchGroupedLoad(loop, grouped).getGroupK());
+  return group;
+}
+
+static Moves findMoves(RescaledSum sum) {
+  RescaleOp rescale = sum.rescale;
+  Moves moves;
+  SmallVector<Value> grouped;
+  bool stays = false;
+  for (auto [scales, moved] : {std::pair(rescale.getRows(), &moves.rows),
+                               std::pair(rescale.getCols(), &moves.cols)}) {
+    Reach reach = getReach(sum.loop, scales);
+    if (reach == Reach::Epilogue)
+      *moved = scales;
+    else if (reach == Reach::GroupBoundary)
+      grouped.push_back(scales);
+    stays |= reach == Reach::Step;
+  }
+  if (llvm::all_of(rescale.getScalars(), [&](Value scalar) {
+        return sum.loop.isDefinedOutsideOfLoop(scalar);
+      }))
+    moves.scalars = rescale.getScalars();
+  else
+    stays = true;
+
+  moves.leavesOthers = stays || !grouped.empty();
+  if (stays && !moves.hasEpilogue())
+    moves.obstacle = "left in the loop: its scales change at every step of it";
+  if (stays || grouped.empty())
+    return moves;
+
+  int64_t group = getCommonGroup(sum.loop, grouped);
+  if (group <= sum.loop.getConstantStep()->getSExtValue())
+    moves.obstacle = "left in the loop: the micro groups of the two operands "
+                     "have no common boundary longer than a step";
+  else if (sum.loop.getNumResults() != 1)
+    moves.obstacle = "left in the loop: it carries other values, so it cannot "
+                     "be split at group boundaries";
+  else
+    moves.group = group;
+  return moves;
+}
+
 namespace {
 class SumHoister {
 public:
@@ -279,12 +337,19 @@ private:
 
 void SumHoister::run(RescaledSum sum) {
   RescaleOp rescale = sum.rescale;
+  // What keeps scales in place whatever their kind comes first: the advice on
+  // rounding is for scales that it lets move.
+  Moves moves = findMoves(sum);
+  if (!moves.hasEpilogue() && moves.group == 0) {
+    if (!moves.obstacle.empty())
+      remark(sum, false, "kept", moves.obstacle);
+    return;
+  }
+
   bool reassociate = mayReassociate(sum);
-  auto isExact = [&](Value scales) {
-    return !scales || isPowerOfTwo(scales) || reassociate;
-  };
-  if (!isExact(rescale.getRows()) || !isExact(rescale.getCols()) ||
-      (!rescale.getScalars().empty() && !reassociate))
+  bool isExact =
+      rescale.hasOnlyPowerOfTwoTiles() && rescale.getScalars().empty();
+  if (!isExact && !reassociate)
     return remark(sum, false, "kept",
                   "left in the loop: its scales are not powers of two, so "
                   "moving them would change rounding; the flag reassoc or "
@@ -296,58 +361,26 @@ void SumHoister::run(RescaledSum sum) {
                   "left in the loop: what it rescales is not known to be a sum "
                   "of products of FP8 values, so it might overflow unscaled");
 
-  Reach rows = getReach(sum.loop, rescale.getRows());
-  Reach cols = getReach(sum.loop, rescale.getCols());
-  bool scalarsMove = llvm::all_of(rescale.getScalars(), [&](Value scalar) {
-    return sum.loop.isDefinedOutsideOfLoop(scalar);
-  });
-  SmallVector<Value> scalars;
-  if (scalarsMove)
-    scalars = rescale.getScalars();
-  Value hoistedRows = rows == Reach::Epilogue ? rescale.getRows() : Value();
-  Value hoistedCols = cols == Reach::Epilogue ? rescale.getCols() : Value();
-  bool stays = rows == Reach::Step || cols == Reach::Step || !scalarsMove;
-  bool grouped = rows == Reach::GroupBoundary || cols == Reach::GroupBoundary;
-  StringRef how = reassociate && !rescale.hasOnlyPowerOfTwoTiles()
-                      ? "reassociation is allowed"
-                      : "powers of two, constant over the loop";
-  if (hoistedRows || hoistedCols || !scalars.empty()) {
-    std::string reason = ("moved to the epilogue: " + how).str();
-    if (stays || grouped)
+  if (moves.hasEpilogue()) {
+    std::string reason = "moved to the epilogue: ";
+    reason += isExact ? "powers of two, constant over the loop"
+                      : "reassociation is allowed";
+    if (moves.leavesOthers)
       reason += "; the other scales change along K";
     remark(sum, true, "epilogue", reason);
+    hoistToEpilogue(rewriter, sum, moves.rows, moves.cols, moves.scalars);
   }
-  if (stays && !hoistedRows && !hoistedCols && scalars.empty())
-    return remark(sum, false, "kept",
-                  "left in the loop: its scales change at every step of it");
-  if (hoistedRows || hoistedCols || !scalars.empty())
-    hoistToEpilogue(rewriter, sum, hoistedRows, hoistedCols, scalars);
-  if (!grouped || stays)
+  if (!moves.obstacle.empty())
+    return remark(sum, false, "kept", moves.obstacle);
+  if (moves.group == 0)
     return;
-
-  // Both kinds of grouped scales must agree on where the boundary is.
-  int64_t group = 0;
-  for (Value scales : {sum.rescale.getRows(), sum.rescale.getCols()}) {
-    if (!scales)
-      continue;
-    int64_t extent = matchGroupedLoad(sum.loop, scales).getGroupK();
-    group = group == 0 ? extent : std::gcd(group, extent);
-  }
-  APInt step;
-  matchPattern(sum.loop.getStep(), m_ConstantInt(&step));
-  if (group <= step.getSExtValue())
-    return remark(sum, false, "kept",
-                  "left in the loop: the micro groups of the two operands "
-                  "have no common boundary longer than a step");
-  if (sum.loop.getNumResults() != 1)
-    return remark(sum, false, "kept",
-                  "left in the loop: it carries other values, so it cannot be "
-                  "split at group boundaries");
   remark(sum, true, "group-boundary",
-         ("moved to the boundary of the micro group, every " + Twine(group) +
-          " elements of K: powers of two, constant over the group")
+         ("moved to the boundary of the micro group, every " +
+          Twine(moves.group) + " elements of K: " +
+          (isExact ? "powers of two, constant over the group"
+                   : "reassociation is allowed"))
              .str());
-  stripMine(rewriter, sum, group);
+  stripMine(rewriter, sum, moves.group);
 }
 
 //===----------------------------------------------------------------------===//

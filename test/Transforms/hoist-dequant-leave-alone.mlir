@@ -1,4 +1,5 @@
 // RUN: moss-opt %s --moss-hoist-dequant | FileCheck %s
+// RUN: moss-opt %s --moss-hoist-dequant=allow-reassociation | FileCheck %s --check-prefix=REASSOC
 // RUN: moss-opt %s --moss-hoist-dequant --remark-format=emitRemark --remarks-filter="moss.*" -verify-diagnostics
 
 !a = vector<32x128xf8E4M3FN>
@@ -65,6 +66,55 @@ func.func @every_step(%a: !a, %m: memref<?x?xf8E8M0FNU>, %M: index, %K: index) -
     scf.yield %s : !c
   }
   return %acc : !c
+}
+
+// f32 scales that change at every step stay if reassociation is allowed too, which
+// is no advice then.
+// CHECK-LABEL: func @f32_every_step(
+// CHECK:       scf.for
+// CHECK:         moss.load_scales
+// CHECK-NEXT:    moss.rescale
+// REASSOC-LABEL: func @f32_every_step(
+// REASSOC:       scf.for
+// REASSOC:         moss.load_scales
+// REASSOC-NEXT:    moss.rescale
+func.func @f32_every_step(%a: !a, %m: memref<?x?xf32>, %M: index, %K: index) -> !c {
+  %c0 = arith.constant 0 : index
+  %c128 = arith.constant 128 : index
+  %zero = arith.constant dense<0.0> : !c
+  %acc = scf.for %k = %c0 to %K step %c128 iter_args(%c = %zero) -> (!c) {
+    %p = moss.mma %a, %a, %zero : !a, !a, !c
+    %e = moss.load_scales %m[%c0, %k] bound(%M) group [1, 128] : memref<?x?xf32> -> vector<32x1xf32>
+    // expected-remark @+1 {{left in the loop: its scales change at every step of it}}
+    %r = moss.rescale %p rows(%e : vector<32x1xf32>) : !c
+    %s = arith.addf %c, %r : !c
+    scf.yield %s : !c
+  }
+  return %acc : !c
+}
+
+// So do f32 scales of groups, if the loop cannot be split.
+// CHECK-LABEL: func @f32_carries_more(
+// CHECK-COUNT-1: scf.for
+// CHECK-NOT:     scf.for
+// REASSOC-LABEL: func @f32_carries_more(
+// REASSOC-COUNT-1: scf.for
+// REASSOC-NOT:   scf.for
+// REASSOC:       return
+func.func @f32_carries_more(%a: !a, %m: memref<?x?xf32>, %K: index) -> (!c, index) {
+  %c0 = arith.constant 0 : index
+  %c128 = arith.constant 128 : index
+  %zero = arith.constant dense<0.0> : !c
+  %acc:2 = scf.for %k = %c0 to %K step %c128 iter_args(%c = %zero, %i = %c0) -> (!c, index) {
+    %p = moss.mma %a, %a, %zero : !a, !a, !c
+    %e = moss.load_scales %m[%c0, %k] bound(%K) group [1, 512] : memref<?x?xf32> -> vector<32x1xf32>
+    // expected-remark @+1 {{left in the loop: it carries other values, so it cannot be split at group boundaries}}
+    %r = moss.rescale %p rows(%e : vector<32x1xf32>) : !c
+    %s = arith.addf %c, %r : !c
+    %j = arith.addi %i, %k : index
+    scf.yield %s, %j : !c, index
+  }
+  return %acc#0, %acc#1 : !c, index
 }
 
 // A step that is not known might cross a group's boundary.

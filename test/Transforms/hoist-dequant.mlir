@@ -169,6 +169,50 @@ func.func @f32_scales(%a: !a, %e: vector<32x1xf32>, %K: index) -> !c {
   return %acc : !c
 }
 
+// Likewise to the boundary of a group.
+// CHECK-LABEL: func @f32_groups(
+// CHECK-COUNT-1: scf.for
+// CHECK-NOT:     scf.for
+// CHECK:         moss.rescale
+// CHECK:       return
+// REASSOC-LABEL: func @f32_groups(
+// REASSOC-COUNT-2: scf.for
+// REASSOC-NOT:   moss.rescale
+// REASSOC:       }
+// REASSOC:       moss.rescale
+// REASSOC:       return
+func.func @f32_groups(%a: !a, %m: memref<?x?xf32>, %M: index, %K: index) -> !c {
+  %c0 = arith.constant 0 : index
+  %c128 = arith.constant 128 : index
+  %zero = arith.constant dense<0.0> : !c
+  %acc = scf.for %k = %c0 to %K step %c128 iter_args(%c = %zero) -> (!c) {
+    %p = moss.mma %a, %a, %zero : !a, !a, !c
+    %e = moss.load_scales %m[%c0, %k] bound(%M) group [1, 512] : memref<?x?xf32> -> vector<32x1xf32>
+    // expected-remark @+1 {{left in the loop: its scales are not powers of two, so moving them would change rounding; the flag reassoc or allow-reassociation permits it}}
+    %r = moss.rescale %p rows(%e : vector<32x1xf32>) : !c
+    %s = arith.addf %c, %r : !c
+    scf.yield %s : !c
+  }
+  return %acc : !c
+}
+
+// CHECK-LABEL: func @f32_groups_reassoc(
+// CHECK-COUNT-2: scf.for
+func.func @f32_groups_reassoc(%a: !a, %m: memref<?x?xf32>, %M: index, %K: index) -> !c {
+  %c0 = arith.constant 0 : index
+  %c128 = arith.constant 128 : index
+  %zero = arith.constant dense<0.0> : !c
+  %acc = scf.for %k = %c0 to %K step %c128 iter_args(%c = %zero) -> (!c) {
+    %p = moss.mma %a, %a, %zero : !a, !a, !c
+    %e = moss.load_scales %m[%c0, %k] bound(%M) group [1, 512] : memref<?x?xf32> -> vector<32x1xf32>
+    // expected-remark @+1 {{moved to the boundary of the micro group, every 512 elements of K: reassociation is allowed}}
+    %r = moss.rescale %p rows(%e : vector<32x1xf32>) : !c
+    %s = arith.addf %c, %r fastmath<reassoc> : !c
+    scf.yield %s : !c
+  }
+  return %acc : !c
+}
+
 // CHECK-LABEL: func @f32_reassoc(
 // CHECK-SAME:  %{{.*}}, %[[E:[a-z0-9_]+]]: vector<32x1xf32>, %[[X:[a-z0-9_]+]]: f32
 // CHECK:       %[[SUM:[a-z0-9_]+]] = scf.for

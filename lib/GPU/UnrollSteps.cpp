@@ -28,11 +28,16 @@ using namespace mlir;
 using namespace mlir::moss;
 
 /// Whether each iteration of `loop` is one step that waits for its products:
-/// they start from zero, so that their sums are read.
+/// they start from zero, so that their sums are read, and added to what the
+/// loop carries. Where K is one step, the loop over tiles holds it, and carries
+/// no sum.
 static bool waitsForProducts(scf::ForOp loop) {
   auto mmas = loop.getBody()->getOps<MmaOp>();
-  return llvm::hasSingleElement(mmas) &&
-         matchPattern((*mmas.begin()).getAcc(), m_AnyZeroFloat());
+  if (!llvm::hasSingleElement(mmas))
+    return false;
+  MmaOp mma = *mmas.begin();
+  return matchPattern(mma.getAcc(), m_AnyZeroFloat()) &&
+         llvm::is_contained(loop.getResultTypes(), mma.getType());
 }
 
 /// Whether sums of `loop` take a scale for each column: many registers, of

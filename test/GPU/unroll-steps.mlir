@@ -350,4 +350,28 @@ gpu.module @m {
     }
     gpu.return
   }
+
+  // Where K is one step, the loop over tiles holds it, which no remark is about.
+  // CHECK-LABEL: gpu.func @one_step(
+  // CHECK-COUNT-1: moss.mma
+  // CHECK-NOT:     moss.mma
+  // CHECK:         gpu.return
+  gpu.func @one_step(%ch: !channel, %i0: i32, %first: i32, %tiles: i32, %C: memref<?x128xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c192_i32 = arith.constant 192 : i32
+    %zero = arith.constant dense<0.0> : !c
+    moss.warp_specialize producer registers(24) {
+    } consumers(3) registers(160) (%wg) {
+      %0 = scf.for %tile = %first to %tiles step %c192_i32 iter_args(%i = %i0) -> (i32) : i32 {
+        %t:2 = moss.get %ch[%i] : !channel -> !a, !b
+        %p = moss.mma %t#0, %t#1, %zero : !a, !b, !c
+        moss.release %ch[%i] : !channel
+        %next = moss.advance %ch[%i] : !channel
+        %m = arith.index_cast %tile : i32 to index
+        vector.transfer_write %p, %C[%m, %c0] {in_bounds = [true, true]} : !c, memref<?x128xf32>
+        scf.yield %next : i32
+      }
+    }
+    gpu.return
+  }
 }

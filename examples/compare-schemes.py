@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = Path(os.environ.get("MOSS_BUILD_DIR", ROOT / "build"))
 M, N, K = 16, 128, 512
 SCHEMES = ["scheme=per-tensor", "scheme=two-level", "lhs-scheme=rows rhs-scheme=rows",
-           "lhs-group=1,128 rhs-group=128,128", "lhs-scheme=mx rhs-scheme=mx"]
+           "lhs-group=1,128 rhs-group=128,128", "scheme=mx"]
 PRODUCT = f"""
 #w = affine_map<(m, n, k) -> (n, k)>
 func.func @product(%x: tensor<{M}x{K}xbf16>, %w: tensor<{N}x{K}xbf16>, %y: tensor<{M}x{N}xf32>) -> tensor<{M}x{N}xf32> {{

@@ -37,9 +37,8 @@ struct VerifyLaunchesPass
 
 private:
   LogicalResult collect(gpu::GPUFuncOp kernel);
-  LogicalResult checkMemory(gpu::LaunchFuncOp launch, const KernelNeeds &needs);
-  LogicalResult checkThreads(gpu::LaunchFuncOp launch,
-                             const KernelNeeds &needs);
+  LogicalResult checkMemory(gpu::LaunchFuncOp launch, KernelNeeds needs);
+  LogicalResult checkThreads(gpu::LaunchFuncOp launch, KernelNeeds needs);
 
   TargetInfo target;
   DenseMap<Operation *, KernelNeeds> kernels;
@@ -59,8 +58,9 @@ LogicalResult VerifyLaunchesPass::collect(gpu::GPUFuncOp kernel) {
   int64_t bytes =
       getSharedMemoryLayout(channel.getChannel().getType(), consumers)
           .totalBytes;
-  kernels.try_emplace(kernel,
-                      KernelNeeds{channel, bytes, 128 * (consumers + 1)});
+  kernels.try_emplace(
+      kernel,
+      KernelNeeds{channel, bytes, target.warpgroupSize * (consumers + 1)});
   if (bytes <= target.sharedMemory)
     return success();
   return channel.emitOpError("needs ")
@@ -69,7 +69,7 @@ LogicalResult VerifyLaunchesPass::collect(gpu::GPUFuncOp kernel) {
 }
 
 LogicalResult VerifyLaunchesPass::checkMemory(gpu::LaunchFuncOp launch,
-                                              const KernelNeeds &needs) {
+                                              KernelNeeds needs) {
   std::optional<int64_t> given = 0;
   if (Value size = launch.getDynamicSharedMemorySize())
     given = getConstantIntValue(size);
@@ -80,25 +80,26 @@ LogicalResult VerifyLaunchesPass::checkMemory(gpu::LaunchFuncOp launch,
       << *given << " bytes of dynamic shared memory, but the kernel's channel "
       << "needs " << needs.bytes << "; a size of " << needs.bytes << " to "
       << target.sharedMemory << ", which " << target.name << " has, works";
-  diagnostic.attachNote(ChannelOp(needs.channel).getLoc())
-      << "this is the channel";
+  diagnostic.attachNote(needs.channel.getLoc()) << "this is the channel";
   return diagnostic;
 }
 
 LogicalResult VerifyLaunchesPass::checkThreads(gpu::LaunchFuncOp launch,
-                                               const KernelNeeds &needs) {
+                                               KernelNeeds needs) {
   gpu::KernelDim3 block = launch.getBlockSizeOperandValues();
-  int64_t expected[] = {needs.threads, 1, 1};
-  Value sizes[] = {block.x, block.y, block.z};
-  for (auto [size, wanted] : llvm::zip(sizes, expected)) {
+  auto check = [&](StringRef dim, Value size, int64_t wanted) -> LogicalResult {
     std::optional<int64_t> given = getConstantIntValue(size);
-    if (given && *given != wanted)
-      return launch.emitOpError("has blocks of threads that are not those of "
-                                "its kernel's roles, of which each is a "
-                                "warpgroup; use ")
-             << needs.threads << " x 1 x 1";
-  }
-  return success();
+    if (!given || *given == wanted)
+      return success();
+    return launch.emitOpError("has blocks of ")
+           << *given << " threads along " << dim
+           << ", but its kernel's roles are "
+           << needs.threads / target.warpgroupSize << " warpgroups; use "
+           << needs.threads << " x 1 x 1";
+  };
+  return success(succeeded(check("x", block.x, needs.threads)) &&
+                 succeeded(check("y", block.y, 1)) &&
+                 succeeded(check("z", block.z, 1)));
 }
 
 void VerifyLaunchesPass::runOnOperation() {

@@ -262,7 +262,8 @@ parseAccumulate(const SchemeOptions &options, bool isQuantized, Location loc) {
   if (!mode)
     return emitError(loc)
            << "option 'accumulate' must be 'promoted' or 'fast', but is '"
-           << options.accumulate << "'";
+           << options.accumulate
+           << "'; 'promote-interval' is how often sums are promoted";
   int64_t interval =
       *mode == AccumulateMode::Fast ? 0 : options.promoteInterval;
   auto accumulate = AccumulateAttr::getChecked(

@@ -100,7 +100,7 @@ module attributes {gpu.container_module} {
   func.func @f(%x: index) {
     %size = arith.constant 57392 : i32
     %c256 = arith.constant 256 : index
-    // expected-error @+1 {{has blocks of threads that are not those of its kernel's roles, of which each is a warpgroup; use 384 x 1 x 1}}
+    // expected-error @+1 {{has blocks of 256 threads along x, but its kernel's roles are 3 warpgroups; use 384 x 1 x 1}}
     gpu.launch_func @m::@two_consumers blocks in (%x, %x, %x) threads in (%c256, %x, %x) dynamic_shared_memory_size %size
     return
   }
@@ -122,7 +122,7 @@ module attributes {gpu.container_module} {
     %size = arith.constant 57392 : i32
     %c384 = arith.constant 384 : index
     %c2 = arith.constant 2 : index
-    // expected-error @+1 {{has blocks of threads that are not those of its kernel's roles, of which each is a warpgroup; use 384 x 1 x 1}}
+    // expected-error @+1 {{has blocks of 2 threads along y, but its kernel's roles are 3 warpgroups; use 384 x 1 x 1}}
     gpu.launch_func @m::@two_consumers blocks in (%x, %x, %x) threads in (%c384, %c2, %x) dynamic_shared_memory_size %size
     return
   }

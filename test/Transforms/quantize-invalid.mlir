@@ -40,7 +40,7 @@
 // BOTHFORMAT: error: option 'lhs-format' cannot be combined with a #moss.scheme attribute, which has its own format
 // RUN: not moss-opt --moss-quantize="scheme=bf16 rounding=floor" %s 2>&1 | FileCheck %s --check-prefix=NOROUNDING
 // RUN: not moss-opt --moss-quantize="accumulate=slow" %s 2>&1 | FileCheck %s --check-prefix=ACCUMULATE
-// ACCUMULATE: error: option 'accumulate' must be 'promoted' or 'fast', but is 'slow'
+// ACCUMULATE: error: option 'accumulate' must be 'promoted' or 'fast', but is 'slow'; 'promote-interval' is how often sums are promoted
 // RUN: not moss-opt --moss-quantize="promote-interval=100" %s 2>&1 | FileCheck %s --check-prefix=INTERVAL
 // INTERVAL: error: the promotion interval must be a positive multiple of 32, but got 100
 
